@@ -7,9 +7,9 @@ class ContextConfig(AppConfig):
     name = "context"
 
     def ready(self) -> None:
-        import_module("context.actions.input_deletion")  # registers the erasure handler
+        import_module("context.actions.erasure")  # registers the erasure handler
         import_module("context.actions.personal_data")  # registers the personal data handlers
         import_module("context.api.agent_tools")  # registers the agent tools
         import_module("context.views.statistics")  # registers its daily figures
-        import_module("context.reports.relevance_labels")  # registers the labels of calls
+        import_module("context.learning.ranking_labels")  # registers the labels of calls
         import_module("context.reports.object_usage")  # registers the usage of objects in calls

@@ -90,7 +90,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "kmapp.web.compression.PageCompression",
+    "kmapp.web.page_compression.PageCompression",
     "kmapp.api.middleware.OptionalSlash",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -188,7 +188,7 @@ DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")
 if DATABASE_REPLICA_URL:
     # Searches read from it while it is recent; see `kmapp.search.read_replica`.
     DATABASES["replica"] = _database(DATABASE_REPLICA_URL)
-DATABASE_ROUTERS = ["kmapp.accounts.routers.OwnerMigrates"]
+DATABASE_ROUTERS = ["kmapp.database.migration_router.OwnerMigrates"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {

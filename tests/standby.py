@@ -11,9 +11,9 @@ import psycopg
 from django.conf import settings
 
 from kmapp.runtime import embedded
+from kmapp.runtime.embedded.base_backups import run_postgres_program
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import UNPRIVILEGED, Postgres
-from kmapp.runtime.embedded.wal_archive import run_postgres_program
 
 
 def admit_account(account: str) -> None:

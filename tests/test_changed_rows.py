@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.errors import Conflict
-from memory.actions import retention, review, tiers
+from memory.actions import access_counts, retention, review, tiers
 from memory.actions.retention import apply_retention
 from memory.api.extraction_results import load_extraction_outcome
 from memory.models import Extraction, MemoryEntry, MemorySettings, MemoryVersion
@@ -131,7 +131,7 @@ def test_jobs_skip_changed_rows(
         assert (read(changed), read(other)) == (("hot", "active"), ("cold", "active"))
         intruder.run("UPDATE memory_memoryentry SET tier = 'cold' WHERE id = %s", changed)
         count_accesses(acme.pk, [UUID(changed), UUID(other)])
-        assert tiers.flush_access_counts(acme.pk) == 2
+        assert access_counts.flush_access_counts(acme.pk) == 2
         assert (read(changed), read(other)) == (("cold", "active"), ("warm", "active"))
         assert apply_retention(acme.pk) == 1
         assert (read(changed)[1], read(other)[1]) == ("active", "forgotten")

@@ -12,8 +12,8 @@ from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.erasure_registry import erase_personal_data
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.accounts.personal_data import erase_personal_data
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source

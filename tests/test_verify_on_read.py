@@ -24,7 +24,7 @@ from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
 from knowledge.retrieval import sealed_chunks
 from memory.models import MemoryEntry, MemoryVersion
-from rules.evaluation import compiled_rules
+from rules.evaluation import rule_cache
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
@@ -245,7 +245,7 @@ def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intrude
             # This process still has the rule as it was sealed.
             chosen = agent.post("memory/tools/select", selection, 200)["selection"]
             assert chosen["denied"] == [{"name": "curl", "reason": "deny_list"}], edit
-            compiled_rules._cache.clear()  # noqa: SLF001 - as in a new process
+            rule_cache._cache.clear()  # noqa: SLF001 - as in a new process
             evaluated = agent.post("memory/rules/evaluate", {"context": {"intent": "fetch"}}, 200)
             assert (evaluated["active"], evaluated["shadow"]) == ([], []), edit
             assert evaluated["withheld"] == 1, edit

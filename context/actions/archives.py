@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from context.actions.input_deletion import delete_parts_with_results
+from context.actions.erasure import delete_parts_with_results
 from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sha256

@@ -13,8 +13,8 @@ from context.archives.archive_markers import collect_markers
 from context.assembly.messages import InvalidMessages, check_messages
 from context.models import ContextBody, ContextInput
 from kmapp.accounts.acting import acting
+from kmapp.accounts.erasure_registry import register_prepare_handler
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.accounts.personal_data import register_prepare_handler
 
 CALLS = 20  # per transaction; some calls have hundreds of parts
 PARTS = 200

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from context.actions.archives import erase_archives_in
-from context.actions.input_deletion import delete_unshared_bodies
+from context.actions.erasure import delete_unshared_bodies
 from context.models import (
     ContextCitation,
     ContextCostReport,
@@ -13,7 +13,7 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
+from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.actions import clear_error_messages

@@ -22,7 +22,7 @@ from context.reports.body_digests import encode_json, salted_digest
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.errors import DomainError
 from kmapp.security.pii import redact
-from memory.actions.messages import MessageContext
+from memory.actions.extraction_requests import MessageContext
 
 log = structlog.get_logger()
 MAX_CANDIDATES = 20  # summaries of one conversation, longest first

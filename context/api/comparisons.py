@@ -1,4 +1,4 @@
-"""API of replays of recorded calls, and of policy comparisons over many of them."""
+"""API of policy comparisons over many recorded calls."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -18,29 +18,18 @@ from context.actions.comparisons import (
     start_comparison,
     summarise_comparison,
 )
-from context.actions.record_call import get_report
-from context.actions.replays import (
-    VARIED_SOURCES,
-    Changes,
-    get_recorded_call,
-    replay,
-    retrieve_again,
-)
-from context.api.assemble_input import MAX_TOKENS, READ_SCOPES, check_policy
+from context.actions.replays import Changes
+from context.api.replays import ReplayInput, check_variant_scopes
 from context.api.request_serializers import PagesInput
-from context.api.response_types import CallDifference, Replayed
-from context.assembly.tool_offer import PROFILES
+from context.api.response_types import CallDifference
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
 from context.reports.comparison_totals import Bucket, Distribution
 from kmapp.accounts.acting import acting
-from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Denied, Invalid
-from kmapp.search.variants import VARIANTS
 
 COMPONENT_NAMES.update(
     {Bucket: "Share", Distribution: "Spread", ComparisonTotals: "ComparisonSummary"}
@@ -81,64 +70,6 @@ class DifferencePage(ParsedAnswer):
 
     results: list[CallDifference]
     next: int | None
-
-
-class ReplayInput(Typed):
-    """Changes to the recorded call. Without changes, the call is compared with itself."""
-
-    policy = serializers.DictField(default=dict, validators=[check_policy])
-    context_window_tokens = serializers.IntegerField(
-        source="window", min_value=1, max_value=MAX_TOKENS, required=False
-    )
-    reserved_output_tokens = serializers.IntegerField(
-        source="reserve", min_value=0, max_value=MAX_TOKENS, required=False
-    )
-    tool_profile = serializers.ChoiceField(tuple(PROFILES), source="profile", required=False)
-    variant = serializers.ChoiceField(
-        tuple(VARIANTS),
-        required=False,
-        help_text="Queries memory and knowledge again. By default the recorded results are used.",
-    )
-
-
-def check_variant_scopes(principal: KeyPrincipal, *changes: Changes) -> None:
-    """Raise Denied unless the key may read the sources that a variant queries."""
-    required = [READ_SCOPES[name] for name in VARIED_SOURCES]
-    missing = [scope for scope in required if not principal.may(scope)]
-    if missing and any(change.variant for change in changes):
-        raise Denied(
-            f"A variant queries memory and knowledge again. The key needs {missing[0].value}.",
-            code="missing_scope",
-        )
-
-
-class Replay(AgentView):
-    """Replay a recorded call from its stored inputs and compare. Nothing is sent or stored.
-
-    Expired inputs return 410 `inputs_expired`.
-    """
-
-    scopes = {"POST": Scope.CONTEXT_READ}
-
-    @extend_schema(request=ReplayInput, responses={200: Replayed})
-    def post(self, request: Request, pk: UUID) -> Response:
-        params = parse(ReplayInput, request)
-        with acting(self.account):
-            recording = get_recorded_call(self.account, get_report(self.account, pk))
-        variant_name = self.requested_variant.name if self.requested_variant else None
-        changes = Changes(**{"variant": variant_name, **params})
-        check_variant_scopes(self.request.auth, changes)
-        recording = retrieve_again(self.account, recording, changes)
-        call_input, policy = changes.apply_to(recording)
-        if call_input.budget <= 0:
-            raise Invalid(
-                "The reserved output leaves nothing of the context window.",
-                issues=[{"path": "reserved_output_tokens", "message": "leaves nothing"}],
-            )
-        result = replay(recording, changes)
-        variant = changes.variant or recording.report.variant
-        common = {"report_id": pk, "policy": policy.body(), "variant": variant}
-        return Response({**common, **result.differences})
 
 
 class ComparisonInput(Typed):

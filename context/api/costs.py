@@ -1,4 +1,4 @@
-"""API of costs over time, possible savings and variant statistics."""
+"""API of costs over time and possible savings."""
 
 from dataclasses import asdict
 from typing import TypedDict
@@ -15,12 +15,10 @@ from context.reports.costs import (
     MAX_DAYS,
     PARTS,
     Period,
-    Result,
     TimeBucket,
     calculate_totals,
     list_buckets,
     list_parts,
-    list_results,
 )
 from context.reports.savings import Saving, find_savings
 from kmapp.accounts.acting import acting
@@ -65,31 +63,6 @@ class Costs(ParsedAnswer):
     next: int | None
     by_day: list[CostDay]
     savings: list[Saving]
-
-
-class VariantResult(TypedDict):
-    """Statistics of one variant; `success` is a rate of reported outcomes, with a 95 % interval."""
-
-    variant: str
-    calls: int
-    conversations: int
-    told: int
-    succeeded: int
-    success: float | None
-    success_low: float
-    success_high: float
-    latency_ms: float | None
-    latency_p95_ms: float | None
-    tokens: float
-    cost: float | None
-
-
-class VariantResults(ParsedAnswer):
-    """Statistics by variant, over the newest calls of a period."""
-
-    days: int
-    shares: dict[str, int]
-    results: list[VariantResult]
 
 
 class PeriodInput(Typed):
@@ -144,33 +117,3 @@ def _serialize_day(bucket: TimeBucket) -> CostDay:
     tokens = {name: size for name, size in bucket.tokens.items() if name is not None}
     day = bucket.start.date().isoformat()
     return serialize_as(CostDay, bucket, day=day, tokens=tokens, other=bucket.tokens.get(None, 0))
-
-
-class VariantStatistics(AgentView):
-    """Compare variants by success, latency and cost, from the reported outcomes."""
-
-    scopes = {"GET": Scope.CONTEXT_READ}
-
-    @extend_schema(parameters=[PeriodInput], responses={200: VariantResults})
-    def get(self, request: Request) -> Response:
-        params = parse(PeriodInput, request)
-        with acting(self.account):
-            settings = ContextSettings.objects.get_or_default(self.account)
-            period = Period.of(settings, params)
-            results = [_serialize_result(result) for result in list_results(period)]
-        return Response({"days": period.days, "shares": settings.variants, "results": results})
-
-
-def _serialize_result(result: Result) -> VariantResult:
-    success = result.success
-    return serialize_as(
-        VariantResult,
-        result,
-        told=success.total,
-        succeeded=success.hits,
-        success=success.share if success.total else None,
-        success_low=success.low,
-        success_high=success.high,
-        latency_ms=result.latency,
-        latency_p95_ms=result.latency_p95,
-    )

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from context.api import archives, calls, comparisons, costs, settings
+from context.api import archives, calls, comparisons, costs, replays, settings, variant_statistics
 
 urlpatterns = [
     path("v1/tool-results", archives.Results.as_view(), name="api_results"),
@@ -17,7 +17,7 @@ urlpatterns = [
     path("v1/context/reports/<uuid:pk>", calls.OneReport.as_view(), name="api_report"),
     path(
         "v1/context/reports/<uuid:pk>/replay",
-        comparisons.Replay.as_view(),
+        replays.Replay.as_view(),
         name="api_report_replay",
     ),
     path(
@@ -37,6 +37,8 @@ urlpatterns = [
         name="api_comparison_calls",
     ),
     path("v1/context/settings", settings.CallSettingsView.as_view(), name="api_settings"),
-    path("v1/context/variants", costs.VariantStatistics.as_view(), name="api_variants"),
+    path(
+        "v1/context/variants", variant_statistics.VariantStatistics.as_view(), name="api_variants"
+    ),
     path("v1/context/costs", costs.CallCosts.as_view(), name="api_costs"),
 ]

@@ -31,10 +31,10 @@ from kmapp.providers.breaker import get_breaker
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.search.index_queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
-from knowledge.lore.evaluate import evaluate_entries, load_entries
-from knowledge.lore.triggers import TriggerSettings
+from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
+from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.retrieval import search as documents
-from memory.actions.messages import MessageContext, enqueue_conversation
+from memory.actions.extraction_requests import MessageContext, enqueue_conversation
 from memory.extraction.conversation import Message as ConversationMessage
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import count_accesses

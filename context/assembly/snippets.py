@@ -6,7 +6,7 @@ from uuid import UUID
 
 from context.assembly.call_input import Snippet
 from kmapp.search.variants import Variant
-from knowledge.lore.triggers import TriggeredEntry
+from knowledge.lore.lorebook_evaluation import TriggeredEntry
 from knowledge.models import LorebookEntry
 from knowledge.retrieval.citations import build_citation
 from knowledge.retrieval.search import KnowledgeSnippet

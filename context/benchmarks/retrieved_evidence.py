@@ -14,8 +14,8 @@ from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import terms
 from knowledge.benchmarks.search_quality import Question
 from knowledge.retrieval.search import KnowledgeSearch, search
+from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample
 from memory.benchmarks.prompt_block_evidence import BUDGETS, share_of_terms
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, load_sample
 
 MAX_MEMORIES = 50
 MAX_PASSAGES = 20

@@ -1,4 +1,4 @@
-"""Costs of calls over time by section, session, agent, tool, model or variant; variants' outcomes.
+"""Costs of calls over time by section, session, agent, tool, model or variant.
 
 Read from the columns of the newest calls of a period, never from their reports.
 """
@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from context.models import ContextSettings
 from context.reports.call_report import MILLION, SECTIONS
-from kmapp.search.wilson_interval import Interval
 
 MAX_CALLS = 10_000  # the newest ones of a period with more
 DEFAULT_DAYS, MAX_DAYS = 30, 365
@@ -203,41 +202,3 @@ def count_sizes(period: Period) -> list[int]:
     )
     counts = dict(rows)
     return [counts.get(index, 0) for index in range(len(SIZES) + 1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """Statistics of one variant. Latency in milliseconds; None without any report."""
-
-    variant: str
-    calls: int
-    conversations: int
-    success: Interval  # of the calls with a reported outcome
-    latency: float | None  # the median
-    latency_p95: float | None
-    tokens: float  # per call
-    cost: float | None  # per call with a price
-
-
-def list_results(period: Period) -> list[Result]:
-    rows = period.query(
-        "SELECT variant, count(*),"
-        " count(DISTINCT conversation_id) FILTER (WHERE conversation_id <> ''),"
-        " count(*) FILTER (WHERE success), count(success),"
-        " percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms),"
-        " percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms),"
-        " avg(total)::float, avg(paid) FROM calls GROUP BY 1 ORDER BY 1"
-    )
-    return [
-        Result(
-            variant=variant,
-            calls=calls,
-            conversations=conversations,
-            success=Interval(succeeded, reported),
-            latency=latency,
-            latency_p95=p95,
-            tokens=tokens,
-            cost=cost,
-        )
-        for variant, calls, conversations, succeeded, reported, latency, p95, tokens, cost in rows
-    ]

@@ -15,8 +15,8 @@ from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
 from context.views.retention_form import RetentionForm
 from context.views.settings import save_form_values
+from kmapp.accounts.erasure_registry import prepare_erasure
 from kmapp.accounts.permissions import Permission
-from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names

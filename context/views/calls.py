@@ -28,7 +28,7 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
-from knowledge.views.passages import build_passage_url
+from knowledge.views.passage_search import build_passage_url
 from memory.actions.judgements import load_labels
 from memory.models import Viewer
 

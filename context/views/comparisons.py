@@ -18,8 +18,8 @@ from context.actions.comparisons import (
     start_comparison,
     summarise_comparison,
 )
-from context.actions.input_deletion import inputs_days
 from context.actions.replays import Changes
+from context.actions.retention import inputs_days
 from context.models import ContextComparison, ContextDifference, ContextSettings
 from context.reports import report_labels
 from context.reports.call_report import SECTIONS

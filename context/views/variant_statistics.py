@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from context.models import ContextSettings
-from context.reports.costs import DEFAULT_DAYS, Period, Result, calculate_totals, list_results
+from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
+from context.reports.variant_statistics import Result, list_results
 from context.views.costs import CostsForm
 from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest

@@ -16,7 +16,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.events import serialize_event
 from kmapp.api.views import AgentView
 from kmapp.outbox.models import OutboxEvent
-from memory.actions.messages import EXTRACT
+from memory.actions.extraction_requests import EXTRACT
 
 
 class OneEvent(ProtocolView):

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
+from kmapp.cache_classes import LruCache
 from kmapp.database.raw_sql import fetch_all
-from kmapp.in_process_caches import LruCache
 from kmapp.ledger.chain import GENESIS_HASH
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, CommitRow, compute_commit_hash, parse_jsonb
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.in_process_caches import TtlCache
+from kmapp.cache_classes import TtlCache
 from kmapp.ledger.chain import ChainProblem
 from kmapp.ledger.checkpoints import register_problem_observer
 from kmapp.notifications.actions import notify

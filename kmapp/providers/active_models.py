@@ -1,6 +1,6 @@
 """The embedding models in use, cached in the process."""
 
-from kmapp.in_process_caches import TtlCache
+from kmapp.cache_classes import TtlCache
 from kmapp.providers.models import EmbeddingModel
 
 CACHE_SECONDS = 5.0

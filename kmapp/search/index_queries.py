@@ -18,9 +18,9 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
+from kmapp.cache_classes import TtlCache
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
-from kmapp.in_process_caches import TtlCache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.id_arrays import IdArray
 

@@ -1,21 +1,14 @@
 """Change of the embedding model without downtime: backfill, compare, switch.
 
 During the backfill, the active model answers; new texts get vectors of both models.
-
-Each model has an HNSW index of the first collection of each source, in which nearest neighbours are
-searched; vectors of other collections are looked up by object. The owner role creates indexes,
-because they are schema.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connections
-from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, Exists, OuterRef
 
 from kmapp.accounts.acting import acting
@@ -28,6 +21,7 @@ from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
+from kmapp.search.nearest_indexes import create_indexes, drop_indexes
 from kmapp.search.registry import EmbeddingSource, list_sources
 
 BLOCK_OBJECTS = 64  # objects per query for missing vectors
@@ -188,56 +182,3 @@ def _drop_block(account_id: UUID, model: EmbeddingModel) -> int:
     with acting(account_id):
         rows = Vector.objects.of(account_id).filter(model=model)
         return rows.filter(pk__in=rows.values("pk")[:DROP_BLOCK_ROWS]).delete()[0]
-
-
-@dataclass(frozen=True, slots=True)
-class NearestIndex:
-    model: EmbeddingModel
-    collection: str
-
-    @property
-    def name(self) -> str:
-        return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
-
-    def create(self) -> None:
-        with _without_lock_timeout() as cursor:
-            # An interrupted build leaves an invalid index with this name.
-            cursor.execute(
-                "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
-            )
-            if cursor.fetchone() == (False,):
-                self.drop()
-            cursor.execute(
-                f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {self.name} ON search_vector "
-                f"USING hnsw ((embedding::halfvec({self.model.dimensions:d})) halfvec_cosine_ops) "
-                f"WHERE model_id = {self.model.pk:d} AND collection = '{self.collection}'"
-            )
-
-    def drop(self) -> None:
-        with _without_lock_timeout() as cursor:
-            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}")
-
-
-@contextmanager
-def _without_lock_timeout() -> Iterator[CursorWrapper]:
-    """Run CONCURRENTLY statements, which wait for older transactions and block nothing."""
-    with connections[OWNER].cursor() as cursor:
-        cursor.execute("SET lock_timeout = 0")
-        try:
-            yield cursor
-        finally:
-            cursor.execute("RESET lock_timeout")
-
-
-def list_indexes(model: EmbeddingModel) -> list[NearestIndex]:
-    return [NearestIndex(model, source.collections[0]) for source in list_sources()]
-
-
-def create_indexes(model: EmbeddingModel) -> None:
-    for index in list_indexes(model):
-        index.create()
-
-
-def drop_indexes(model: EmbeddingModel) -> None:
-    for index in list_indexes(model):
-        index.drop()

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from kmapp.web.views import (
+    account_switch,
     accounts,
     company_sign_in,
     demo,
@@ -12,6 +13,7 @@ from kmapp.web.views import (
     notifications,
     object_usage,
     operations,
+    password,
     preferences,
     security,
     sign_in,
@@ -26,10 +28,10 @@ urlpatterns = [
     path("status", status.status, name="status"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
-    path("password/", sign_in.password, name="password"),
+    path("password/", password.password, name="password"),
     path("security/sessions/end/", security.end_one, name="session_end"),
     path("security/sessions/end-others/", security.end_others, name="sessions_end"),
-    path("account/", sign_in.switch_account, name="account"),
+    path("account/", account_switch.switch_account, name="account"),
     path("accounts/", accounts.accounts, name="accounts"),
     path("accounts/new/", accounts.create, name="account_create"),
     path("accounts/<uuid:pk>/", accounts.rename, name="account_rename"),

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.personal_data import erase_copies
+from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording

@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.personal_data import erase_copies
+from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.sources import NewSource, ensure_source, lock_source
+from knowledge.lore.lorebook_evaluation import InvalidPattern, compile_pattern
 from knowledge.lore.sillytavern import KEY_LENGTH
-from knowledge.lore.triggers import InvalidPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.retrieval.citations import find_gone_error
 

@@ -1,4 +1,4 @@
-"""API of knowledge search, citations and lorebooks."""
+"""API of knowledge search and of citations."""
 
 from uuid import UUID
 
@@ -8,22 +8,12 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from knowledge.api import serialize
-from knowledge.api.request_serializers import GetInput, KnowledgeSearchInput, LoreInput
-from knowledge.api.response_types import (
-    KnowledgeSearchAnswer,
-    LoreAnswer,
-    LoreFired,
-    LoreSilent,
-    LoreSnippet,
-    QuotedAnswer,
-)
-from knowledge.lore.evaluate import evaluate_entries, load_entries
-from knowledge.lore.triggers import TriggeredEntry, TriggerSettings
-from knowledge.models import KnowledgeChunk, LorebookEntry
+from knowledge.api.request_serializers import GetInput, KnowledgeSearchInput
+from knowledge.api.response_types import KnowledgeSearchAnswer, QuotedAnswer
+from knowledge.models import KnowledgeChunk
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.sealed_chunks import withhold_chunks
 from knowledge.retrieval.search import KnowledgeSearch, search
@@ -87,58 +77,3 @@ def _locate_chunk(account_id: UUID, pk: UUID) -> CitedSpan:
         raise NotFound("This chunk differs from the ledger and is withheld.", code="withheld")
     sha256 = chunk.text_row.sha256
     return CitedSpan(document_id=chunk.document_id, sha256=sha256, start=chunk.start, end=chunk.end)
-
-
-class EvaluateLore(AgentView):
-    """Return the lorebook entries that a conversation triggers, within a token budget.
-
-    Nothing is stored: send the `state` of the previous response, which sticky entries and
-    cooldowns depend on.
-    """
-
-    scopes = {"POST": Scope.KNOWLEDGE_READ}
-
-    @extend_schema(request=LoreInput, responses={200: LoreAnswer})
-    def post(self, request: Request) -> Response:
-        data = parse(LoreInput, request)
-        limits = ("budget", "scan_depth", "max_recursion", "scope")
-        rules = TriggerSettings(**{name: data[name] for name in limits})
-        with acting(self.account):
-            rows = load_entries(self.account, data["lorebooks"])
-        outcome = evaluate_entries(rows, data["messages"], rules, data["state"])
-        by_id = {str(row.pk): row for row in rows}
-        answer: LoreAnswer = {
-            "results": [
-                _serialize_matching_entry(by_id[each.entry.id]) for each in outcome.included
-            ],
-            "build_report": {
-                "fired": [
-                    _serialize_fired(by_id[each.entry.id], each) for each in outcome.triggered
-                ],
-                "silent": [
-                    serialize_as(LoreSilent, by_id[each.entry.id], reason=each.reason)
-                    for each in outcome.suppressed
-                ],
-                "tokens": outcome.tokens,
-                "budget": rules.budget,
-            },
-            "state": {pk: turn for pk, turn in outcome.state.items() if pk in by_id},
-        }
-        return Response(answer)
-
-
-def _serialize_matching_entry(row: LorebookEntry) -> LoreSnippet:
-    return {
-        "text": row.content,
-        "score": 1.0,
-        "tags": ["knowledge", "lorebook"],
-        "trust": row.source.trust,
-        "citations": [
-            {"kind": "lorebook_entry", "ref": row.pk, "title": row.name, "commit_id": row.commit_id}
-        ],
-    }
-
-
-def _serialize_fired(row: LorebookEntry, fired: TriggeredEntry) -> LoreFired:
-    by = UUID(fired.by) if fired.by else None
-    return serialize_as(LoreFired, fired, id=row.pk, name=row.name, lorebook=row.source.name, by=by)

@@ -7,7 +7,8 @@ from knowledge.models.documents import (
     KnowledgePiece,
     KnowledgeText,
 )
-from knowledge.models.drafts import KnowledgeDraft, KnowledgeImage
+from knowledge.models.drafts import KnowledgeDraft
+from knowledge.models.images import KnowledgeImage
 from knowledge.models.lore import LorebookEntry
 from knowledge.models.questions import KnowledgeQuestion
 from knowledge.models.sources import KnowledgeSource, SourceQuerySet

@@ -5,12 +5,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import SameAccountKey, SealedModel
-from knowledge.lore.triggers import Logic
+from knowledge.lore.lorebook_evaluation import Logic
 from knowledge.models.sources import KnowledgeSource
 
 
 class LorebookEntry(SealedModel):
-    """A text of a lorebook with its triggers, which `knowledge.lore.triggers` describes."""
+    """A text of a lorebook with its triggers, for `knowledge.lore.lorebook_evaluation`."""
 
     class Secondary(models.TextChoices):
         AND_ANY = Logic.AND_ANY.value, _("any of them matches")

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.models import SealedModel
-from kmapp.in_process_caches import LruCache
+from kmapp.cache_classes import LruCache
 from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
 from kmapp.search.id_arrays import IdArray
 from knowledge.chunking import Shape

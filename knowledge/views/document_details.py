@@ -1,11 +1,10 @@
-"""Pages of document details: all documents with filters, changes, reviews, the home section."""
+"""Pages on which people change the details of a document or record its review."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,55 +13,17 @@ from django.utils.translation import gettext_lazy
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Membership
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.filters import Filters, choice, text
 from kmapp.web.forms import Styled
-from kmapp.web.http import WebRequest, paginate
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_form, render_part, render_polled
+from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.time_zones import exists_in_every_zone
-from knowledge.actions.document_details import PEOPLE, change_details, complete_review
-from knowledge.models import KnowledgeDocument
+from knowledge.actions.owners_and_reviews import PEOPLE, change_details, complete_review
 from knowledge.models.documents import MAX_TAG_LENGTH, MAX_TAGS
 from knowledge.views.documents import get_document
 
-MAX_LATEST = 8  # documents of the home section
 END_OF_DAY = time(23, 59, 59)
 REVIEW_PERIODS = {"90": 90, "180": 180, "365": 365, "": None}  # days
-
-
-class DocumentFilters(Filters):
-    q = text(gettext_lazy("Title or path"), method="filter_name")
-    tag = text(gettext_lazy("Tag"), method="filter_tag")
-    review = choice(
-        gettext_lazy("Review"),
-        [
-            ("stale", gettext_lazy("stale")),
-            ("mine", gettext_lazy("requested from me")),
-            ("requested", gettext_lazy("requested from anyone")),
-        ],
-        method="filter_review",
-    )
-    owner = choice(gettext_lazy("Owner"), [("me", gettext_lazy("me"))], method="filter_owner")
-
-    class Meta:
-        model = KnowledgeDocument
-        fields: tuple[str, ...] = ()
-
-    def filter_name(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
-        return rows.filter(Q(title__icontains=value) | Q(ref__icontains=value))
-
-    def filter_tag(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
-        return rows.filter(tags__contains=[value.lower()])
-
-    def filter_review(self, rows: Any, _name: str, value: str) -> QuerySet[Any]:
-        if value == "stale":
-            return rows.stale()  # type: ignore[no-any-return]  # a queryset of documents
-        if value == "mine":
-            return rows.filter(reviewer=str(self.request.actor))  # type: ignore[no-any-return]
-        return rows.exclude(reviewer="")  # type: ignore[no-any-return]
-
-    def filter_owner(self, rows: QuerySet[Any], _name: str, _value: str) -> QuerySet[Any]:
-        return rows.filter(owner=str(self.request.actor))
 
 
 class DetailsForm(Styled):
@@ -134,16 +95,6 @@ def list_members(account_id: UUID) -> list[tuple[str, str]]:
     return sorted(names.items(), key=lambda item: item[1].casefold())
 
 
-@page_view("GET")
-def documents(request: WebRequest) -> HttpResponse:
-    rows = KnowledgeDocument.objects.of(request.account_id).not_removed().select_related("source")
-    filters = DocumentFilters(request.GET, rows.newest_first(), request=request)
-    page = paginate(request, filters.qs)
-    people = {name for row in page.object_list for name in (row.owner, row.reviewer) if name}
-    context = {"page": page, "filter": filters, "names": list_actor_names(people)}
-    return render_part(request, "knowledge/documents/index.html", "list", context)
-
-
 @page_view("GET", "POST")
 def details(request: WebRequest, pk: UUID) -> HttpResponse:
     document = get_document(request, pk)
@@ -169,16 +120,3 @@ def review(request: WebRequest, pk: UUID) -> HttpResponse:
     review_after = timezone.now() + timedelta(days=days) if days else None
     complete_review(request.account_id, request.actor, pk, review_after=review_after)
     return redirect_with_notice(request, _("Marked as reviewed."), "knowledge:document", pk=pk)
-
-
-@page_view("GET")
-def summary(request: WebRequest) -> HttpResponse:
-    """Render the section of the home page: requested reviews, stale documents, failures."""
-    rows = KnowledgeDocument.objects.of(request.account_id).not_removed()
-    requested = rows.filter(reviewer=str(request.actor)).newest_first()
-    context = {
-        "requested": list(requested[:MAX_LATEST]),
-        "stale": rows.stale().count(),
-        "failed": rows.filter(state=KnowledgeDocument.State.FAILED).count(),
-    }
-    return render_polled(request, "knowledge/summary/index.html", context, part="panel")

@@ -21,10 +21,10 @@ from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, change_entry, create_lorebook, erase_entry
 from knowledge.actions.sources import NewSource
-from knowledge.lore.evaluate import evaluate_entries, load_entries, split_messages
+from knowledge.lore.account_lorebooks import evaluate_entries, load_entries, split_messages
+from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.lore.sillytavern import NoLorebook
 from knowledge.lore.sillytavern import parse_entries as import_entries
-from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.views.lore_forms import EntryForm, ImportForm, LoreTestForm
 

@@ -13,7 +13,7 @@ from kmapp.web.site_search.registry import Matches, SearchProvider, SiteMatch, S
 from kmapp.web.site_search.text_search import find_ids
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
-from knowledge.views.passages import build_passage_url, extract_plain_lines
+from knowledge.views.passage_search import build_passage_url, extract_plain_lines
 
 INDEX = DEFAULT_VARIANT.index_version
 IS = {"enabled": True, "disabled": False}

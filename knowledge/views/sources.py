@@ -15,7 +15,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part, render_polled
 from knowledge.actions.erasure import erase_source
 from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.views.passages import (
+from knowledge.views.passage_search import (
     TEMPLATE,
     PassageSearchForm,
     list_source_names,

@@ -1,10 +1,10 @@
-"""Versions of a document: their list, the difference of two, restoring one. Images of texts."""
+"""Versions of a document: their list, the difference of two, restoring one."""
 
 from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from kmapp.web.actor_names import list_actor_names
@@ -13,7 +13,7 @@ from kmapp.web.http import WebRequest, paginate, parse_row_number, parse_version
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.actions.document_editing import is_editable, load_text, save_document
-from knowledge.models import KnowledgeDocument, KnowledgeImage, KnowledgeText
+from knowledge.models import KnowledgeDocument, KnowledgeText
 from knowledge.views.documents import get_document
 
 MAX_VERSIONS = 20  # on one page
@@ -70,14 +70,3 @@ def _restore_text(
     save_document(request.account_id, request.actor, pk, text, version=version)
     notice = _("Version %(n)d is restored.") % {"n": number}
     return redirect_with_notice(request, notice, "knowledge:document", pk=pk)
-
-
-@page_view("GET")
-def image(request: WebRequest, digest: str) -> HttpResponse:
-    """Return an image. Its type was detected by its content, and it cannot run anything."""
-    row = get_object_or_404(KnowledgeImage.objects.of(request.account_id), sha256=digest)
-    answer = HttpResponse(bytes(row.data), content_type=row.mime)
-    answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Cache-Control"] = "private, max-age=31536000, immutable"
-    return answer

@@ -12,10 +12,12 @@ from itertools import groupby
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
+from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.batch_queries import find_nearest_of_each
@@ -24,12 +26,12 @@ from kmapp.search.models import Vector
 from kmapp.search.query_vector import build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
-from memory.actions.edges import EdgeKey, build_derived_edge
+from memory.actions.edges import EdgeKey
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
+from memory.retrieval.audiences import Audience
 from memory.retrieval.run_neighbours import load_neighbours
-from memory.retrieval.visibility import Audience
 from memory.review.similarity import compute_closeness
 from memory.topics.entity_name_matcher import build_name_matcher
 
@@ -218,6 +220,21 @@ def _replace_rows(
         batch_size=500,
     )
     return {dst for _src, dst, _type in (*stale, *missing)}
+
+
+def build_derived_edge(
+    account_id: UUID, src: UUID, dst: UUID, edge_type: str, *, weight: float
+) -> MemoryEdge:
+    return MemoryEdge(
+        id=uuid7(),
+        account_id=account_id,
+        src_id=src,
+        dst_id=dst,
+        type=edge_type,
+        weight=weight,
+        origin=MemoryEdge.Origin.DERIVED,
+        created_at=timezone.now(),
+    )
 
 
 def derive_run_order(account_id: UUID, ids: Sequence[UUID]) -> int:

@@ -90,21 +90,6 @@ def delete_edges(edges: AccountQuerySet[MemoryEdge], commit: Recording) -> None:
     MemoryEdge.objects.of(commit.account_id).filter(pk__in=[edge.pk for edge in rows]).delete()
 
 
-def build_derived_edge(
-    account_id: UUID, src: UUID, dst: UUID, edge_type: str, *, weight: float
-) -> MemoryEdge:
-    return MemoryEdge(
-        id=uuid7(),
-        account_id=account_id,
-        src_id=src,
-        dst_id=dst,
-        type=edge_type,
-        weight=weight,
-        origin=Origin.DERIVED,
-        created_at=timezone.now(),
-    )
-
-
 def _build_edge(
     account_id: UUID, draft: NewEdge, src: MemoryEntry, dst: MemoryEntry, commit: Recording
 ) -> MemoryEdge:

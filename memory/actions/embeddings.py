@@ -1,4 +1,4 @@
-"""Embedding of memories by workers, and rebuilding of their indexes."""
+"""Embedding of memories by workers."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -7,24 +7,21 @@ from uuid import UUID
 from django.db.models import Value
 from django.db.models.functions import Coalesce, Left, NullIf
 
-from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import models_in_use
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.document_index import index_documents
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import Vector
 from kmapp.search.passages import Template, render_parts, render_with_predecessor
 from kmapp.search.registry import register_source
 from kmapp.search.vector_storage import await_vectors
-from memory.actions.follow_up_jobs import EMBED_CONTEXT, TRIAGE, enqueue_embeddings, enqueue_entries
+from memory.actions.follow_up_jobs import EMBED_CONTEXT, enqueue_entries
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.indexed_text import build_indexed_text, build_passage
+from memory.retrieval.indexed_text import build_passage
 from memory.retrieval.run_neighbours import load_neighbours
 
 EXAMPLE_LENGTH = 80  # characters
-BLOCK = 500  # memories per transaction of a rebuild
 
 
 def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
@@ -121,25 +118,3 @@ def enqueue_contexts(account_id: UUID, ids: Sequence[UUID]) -> None:
         await_vectors(account_id, CONTEXT_COLLECTION, model.pk, changed)
         pending |= {part.object_id for part in changed}
     enqueue_entries(account_id, EMBED_CONTEXT, sorted(pending), uuid7())
-
-
-def rebuild_indexes(account_id: UUID) -> Iterator[int]:
-    """Index all memories of an account again, and yield the size of each block.
-
-    Search works meanwhile. Equal texts keep their vectors.
-    """
-    after, job = UUID(int=0), uuid7()
-    while True:
-        with acting(account_id):
-            rows = MemoryEntry.objects.of(account_id).filter(pk__gt=after).order_by("pk")
-            block = list(rows.select_for_update(no_key=True)[:BLOCK])
-            if not block:
-                return
-            index_documents(
-                account_id, COLLECTION, {entry.pk: build_indexed_text(entry) for entry in block}
-            )
-            enqueue_embeddings(account_id, block, job)
-            waiting = [entry.pk for entry in block if entry.status == MemoryEntry.Status.PROPOSED]
-            enqueue_entries(account_id, TRIAGE, waiting, job)
-        after = block[-1].pk
-        yield len(block)

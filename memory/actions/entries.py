@@ -12,10 +12,10 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_text
+from kmapp.api.batch_nodes import HostedNode, write_nodes
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.batch_nodes import HostedNode, write_nodes
 from kmapp.ledger.models import Commit
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.deduplication import find_existing, find_identical, share_keys

@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
+from kmapp.accounts.erasure_registry import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.models import AccountQuerySet, SealedModel
-from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.queryset_counts import count_querysets

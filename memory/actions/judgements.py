@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
+from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.models import Account
-from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.redaction import redact_text
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording

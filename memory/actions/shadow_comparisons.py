@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.erasure_registry import register_erase_handler
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.accounts.redaction import redact_text
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical

@@ -5,7 +5,6 @@ index small, and are found by their words. A recalled cold memory becomes warm a
 again. Archived memories stay archived.
 """
 
-from collections.abc import Mapping
 from uuid import UUID
 
 from django.db import connection
@@ -14,10 +13,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from memory.actions.record_versions import lock_entries, lock_entry, update_entry
+from memory.actions.record_versions import update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.models.entries import MIN_HALF_LIFE_DAYS
-from memory.retrieval.access_counters import add_counts, take_counts
 
 Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
 # Warmth: the greater of importance and salience, halved for each half-life since the last use.
@@ -25,7 +23,7 @@ HALF_LIFE_DAYS = 180  # of a memory without its own half-life
 COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # from, to, warmth
 BATCH = 200  # memories per commit
 MAX_PER_RUN = 10_000  # per account; the next run continues
-COOLED, WARMED = "Not recalled for a long time.", "recalled again"  # reasons of commits
+COOLED = "Not recalled for a long time."  # reason of commits
 
 # Selected and locked in one statement: no row can change in between. Someone is changing a row that
 # is skipped; the next run checks it.
@@ -37,17 +35,6 @@ WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
     now() - greatest(created_at, last_accessed_at, last_activated_at))::float8 / 86400
     / CASE WHEN half_life_days > 0 THEN greatest(%s, half_life_days) ELSE %s END)) < %s
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
-"""
-_ADD_COUNTS = """
-UPDATE memory_memoryentry e SET access_count = e.access_count + t.number,
-  last_accessed_at = now(), last_activated_at = now()
-FROM unnest(%s::uuid[], %s::int[]) AS t (id, number) WHERE e.account_id = %s AND e.id = t.id
-"""
-# An edge between two recalled memories is in use, so its decay starts again.
-_TOUCH_EDGES = """
-UPDATE memory_memoryedge SET last_activated_at = now()
-WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
-  AND coalesce(last_activated_at, created_at) < now() - interval '1 hour'
 """
 
 
@@ -71,30 +58,3 @@ def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
     return len(batch)
-
-
-def flush_access_counts(account_id: UUID) -> int:
-    """Store the counted recalls, warm recalled cold memories, and return how many were recalled."""
-    counts = take_counts(account_id)
-    if counts:
-        try:
-            _store_counts(account_id, counts)
-        except Exception:
-            add_counts(account_id, counts)  # for the next run
-            raise
-    return len(counts)
-
-
-def _store_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:
-    ids = list(counts)
-    with acting(account_id):
-        lock_entries(account_id, ids)
-        with connection.cursor() as cursor:
-            cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
-            cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
-        cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
-        with recording(account_id, SYSTEM, reason=WARMED) as commit:
-            for pk in sorted(cold.values_list("pk", flat=True)):
-                entry = lock_entry(account_id, pk)
-                if withhold_mismatches(account_id, [entry]):
-                    update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)

@@ -22,7 +22,7 @@ from memory.actions.clustering_input import (
     merge_edges,
     read_groups,
 )
-from memory.actions.edges import build_derived_edge
+from memory.actions.derived_edges import build_derived_edge
 from memory.actions.entries import write_within_commit
 from memory.actions.record_versions import (
     lock_against_erasure,
@@ -33,7 +33,7 @@ from memory.actions.record_versions import (
 from memory.actions.topic_labels import Labeller
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from memory.topics.clustering import NO_TOPIC, assign_topics
 from memory.topics.merge_split import list_suggestions
 

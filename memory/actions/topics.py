@@ -19,7 +19,8 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from memory.actions import review
 from memory.actions.clustering_input import CURRENT_STATUSES, merge_edges
-from memory.actions.edges import build_derived_edge, delete_edges
+from memory.actions.derived_edges import build_derived_edge
+from memory.actions.edges import delete_edges
 from memory.actions.record_versions import lock_entries, lock_entry, update_entry
 from memory.actions.review import Decision
 from memory.actions.topic_growth import (
@@ -31,7 +32,7 @@ from memory.actions.topic_growth import (
     update_member_count,
 )
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE
 from memory.topics.labels import Background
 

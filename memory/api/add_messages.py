@@ -13,8 +13,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from memory.actions import messages as adding
-from memory.actions.messages import MessageContext, QueuedExtraction
+from memory.actions.extraction_requests import (
+    Kind,
+    MessageContext,
+    QueuedExtraction,
+    enqueue_conversation,
+    enqueue_task,
+    store_messages,
+)
 from memory.api.message_input import MessagesField, refuse_unreadable_images
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
@@ -84,14 +90,17 @@ class Add(AgentView):
         context = _build_message_context(self.account, self.actor, data)
         with acting(self.account):
             if not infer:
-                stored = adding.store_messages(context, messages)
+                stored = store_messages(context, messages)
                 return self.seal(Response(_serialize_answer(stored.entries), status=201))
             if is_procedural:
-                queued = adding.enqueue_conversation(
-                    context, messages, kind=adding.Kind.PROCEDURE, prompt=data.get("prompt") or ""
+                queued = enqueue_conversation(
+                    context,
+                    messages,
+                    kind=Kind.PROCEDURE,
+                    prompt=data.get("prompt") or "",
                 )
             else:
-                queued = adding.enqueue_conversation(context, messages)
+                queued = enqueue_conversation(context, messages)
             return self.seal(Response(serialize_extraction(queued), status=202))
 
 
@@ -115,7 +124,7 @@ class StoreIfWorthwhile(AgentView):
         data = parse(WorthInput, request)
         context = _build_message_context(self.account, self.actor, data)
         with acting(self.account):
-            queued = adding.enqueue_task(
+            queued = enqueue_task(
                 context,
                 goal=data["task_goal"],
                 result=data["task_result"],

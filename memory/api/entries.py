@@ -10,20 +10,20 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.batch_nodes import ForeignNode, list_required_scopes
 from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Conflict, Invalid
-from kmapp.ledger.batch_nodes import ForeignNode, list_required_scopes
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
-from memory.actions.messages import MessageContext, enqueue_rewrite
+from memory.actions.extraction_requests import MessageContext, enqueue_rewrite
+from memory.actions.proposal_findings import find_similar
 from memory.actions.record_versions import lock_against_erasure, lock_entry, stale_version_error
 from memory.actions.review import Decision
-from memory.actions.triage import find_similar
 from memory.api import serialize
 from memory.api.add_messages import serialize_extraction
 from memory.api.lookup import Cited, MemoryReference, filter_readable, get_entry, get_past_entry

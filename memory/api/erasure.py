@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.personal_data import prepare_erasure
+from kmapp.accounts.erasure_registry import prepare_erasure
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import MAX_ID_LENGTH, Exact, OneOrMore, any_of
 from kmapp.api.views import AgentView, parse

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.outbox.job_results import JobOutcome, register_result_function
-from memory.actions.messages import EXTRACT
+from memory.actions.extraction_requests import EXTRACT
 from memory.models import Extraction, MemoryEntry
 
 

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api import batch_nodes
 from kmapp.api.permissions import require_scope
 from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
-from kmapp.ledger import batch_nodes
 from memory.actions.feedback import rate_entry
 from memory.actions.judgements import NewJudgement, judge
 from memory.actions.review import Decision

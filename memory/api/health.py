@@ -7,7 +7,7 @@ from kmapp.api.health import HealthReport, check, figure
 from kmapp.providers import chat
 from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
-from memory.actions.messages import NO_CHAT_MODEL
+from memory.actions.extraction_requests import NO_CHAT_MODEL
 from memory.models import Extraction
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from kmapp.api.batch_nodes import HostedNode
 from kmapp.api.response_types import Shape, serialize_as
 from kmapp.api.uris import object_uri
-from kmapp.ledger.batch_nodes import HostedNode
 from kmapp.ledger.models import Commit
 from kmapp.search.variants import Variant
 from memory.api import response_types as types

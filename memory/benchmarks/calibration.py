@@ -18,7 +18,7 @@ from kmapp.search.calibration import MIN_CONFIDENCE, Calibration, Logistic, comp
 from kmapp.search.fusion import rank_candidates
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.minimum_score import build_collection
-from memory.benchmarks.question_sets import (
+from memory.benchmarks.offline_retrieval import (
     EvaluatedQuestion,
     Vectors,
     evaluate_questions,

@@ -12,7 +12,7 @@ from statistics import mean
 from typing import Any
 
 from kmapp.search.fusion import rank_candidates
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
+from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, evaluate_questions
 
 PAIRS = Path(__file__).parent / "parallel.json"
 THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65)

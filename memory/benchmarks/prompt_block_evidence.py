@@ -9,7 +9,7 @@ from typing import Any
 from kmapp.search.fusion import rank_candidates
 from kmapp.text import tokens
 from kmapp.text.terms import terms
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, load_sample
+from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.text_budget import BlockEntry, build_block
 

@@ -25,7 +25,7 @@ from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
-from memory.retrieval.agents import list_agent_names
+from memory.retrieval.agent_names import list_agent_names
 from memory.retrieval.candidates import collect_candidates
 
 OURS = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kmapp.search.fusion import compute_signals, rank_candidates
-from memory.benchmarks.question_sets import EvaluatedQuestion
+from memory.benchmarks.offline_retrieval import EvaluatedQuestion
 from memory.learning.fit import Example, Matrix, build_signal_rows, learn
 
 DEPTHS = (5, 10, 20)

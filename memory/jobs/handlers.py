@@ -16,6 +16,7 @@ from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts
 from memory.actions.extraction import run_extraction
+from memory.actions.extraction_requests import EXTRACT, NO_CHAT_MODEL
 from memory.actions.follow_up_jobs import (
     BULK,
     BULK_UNDO,
@@ -28,13 +29,12 @@ from memory.actions.follow_up_jobs import (
     enqueue_edge_derivation,
 )
 from memory.actions.learn_ranking import mark_failed, run_learning
-from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
 from memory.actions.model_requests import InvalidAnswer
+from memory.actions.proposal_findings import enqueue_triage_of_embedded, triage_entry
 from memory.actions.quotas import TOO_MANY
 from memory.actions.rankings import LEARN
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
-from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
 from memory.models import Extraction
 
 QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried

@@ -5,10 +5,11 @@ from uuid import UUID
 from celery import shared_task
 
 from kmapp.accounts.for_each_account import run_for_each_account
+from memory.actions.access_counts import flush_access_counts
 from memory.actions.follow_up_jobs import enqueue_topic_growth
 from memory.actions.retention import apply_retention
 from memory.actions.shadow_comparisons import remove_old_comparisons, store_observations
-from memory.actions.tiers import demote_unused_entries, flush_access_counts
+from memory.actions.tiers import demote_unused_entries
 
 
 @shared_task

@@ -2,6 +2,7 @@ from memory.models.edges import MemoryEdge as MemoryEdge
 from memory.models.entries import EntryQuerySet as EntryQuerySet
 from memory.models.entries import MemoryEntry as MemoryEntry
 from memory.models.entries import Viewer as Viewer
+from memory.models.exports import MemoryExport as MemoryExport
 from memory.models.extractions import Extraction as Extraction
 from memory.models.learning import Judgement as Judgement
 from memory.models.learning import Ranking as Ranking
@@ -14,7 +15,6 @@ from memory.models.review import Need as Need
 from memory.models.review import ReviewLease as ReviewLease
 from memory.models.review import TopicSuggestion as TopicSuggestion
 from memory.models.review import Triage as Triage
-from memory.models.saved_views import MemoryExport as MemoryExport
 from memory.models.saved_views import SavedView as SavedView
 from memory.models.settings import MemorySettings as MemorySettings
 from memory.models.versions import ErasedEntry as ErasedEntry

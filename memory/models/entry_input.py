@@ -7,9 +7,9 @@ from typing import Any, Self
 from uuid import UUID, uuid5
 
 from kmapp.accounts.redaction import redact_value
+from kmapp.api.batch_nodes import ForeignNode
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
-from kmapp.ledger.batch_nodes import ForeignNode
 from kmapp.ledger.canonical import encode_canonical
 from memory.models.entries import MemoryEntry
 

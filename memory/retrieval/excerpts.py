@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kmapp.in_process_caches import LruCache
+
 from kmapp.text.terms import terms
 
 COMMON_SHARE = 0.2  # share of the memories from which a term counts as common

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.erasure_registry import prepare_erasure
 from kmapp.accounts.permissions import Permission
-from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit

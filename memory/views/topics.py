@@ -33,7 +33,7 @@ from memory.actions.review import Decision
 from memory.actions.topic_growth import member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.models.entries import COLLECTION
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from memory.topics.clustering import Vectors
 from memory.topics.projection import HEIGHT, WIDTH, project
 from memory.views.review_forms import build_decision, undo_url

@@ -14,8 +14,8 @@ from kmapp.outbox.registry import PermanentFailure
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
-from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
+from rules.evaluation.rule_cache import build_definition, load_rules
 from rules.evaluation.time_limit import TooSlow, limit_time
 from rules.evaluation.tool_selection import (
     FeedbackCounts,

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from rules.actions.backtests import rebuild_request
 from rules.actions.decisions import load_feedback_counts
-from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.matching import compile_rule
+from rules.evaluation.rule_cache import build_definition, load_rules
 from rules.evaluation.tool_selection import build_policy
 from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import list_observations

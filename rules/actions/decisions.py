@@ -13,9 +13,9 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.security.pii import redact_json
-from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.matching import CompiledRule, MatchResult
 from rules.evaluation.policy import Policy
+from rules.evaluation.rule_cache import load_rules
 from rules.evaluation.tool_selection import (
     FeedbackCounts,
     Observation,

@@ -14,9 +14,9 @@ from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import ConditionLine, render_condition
 from rules.editing.rule_input import NewRule
-from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.conditions import compile_condition
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
+from rules.evaluation.rule_cache import build_definition, load_rules
 from rules.evaluation.time_limit import TooSlow, limit_time
 from rules.evaluation.tool_selection import SelectionRequest, build_effect, build_policy
 from rules.models import Rule

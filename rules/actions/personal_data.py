@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
+from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.models import Note

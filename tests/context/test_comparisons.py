@@ -6,7 +6,7 @@ import pytest
 
 from context.actions import comparisons
 from context.actions.comparisons import run_comparison
-from context.actions.input_deletion import remove_expired_inputs
+from context.actions.retention import remove_expired_inputs
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import ArchiveScope
 from context.reports.comparison_totals import EDGES, Pair, summarise_changes

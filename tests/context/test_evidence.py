@@ -13,7 +13,7 @@ from context.benchmarks.planted_facts import CHINESE, ENGLISH, build_result, res
 from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from kmapp.accounts.models import Account
 from knowledge.benchmarks.search_quality import Question
-from memory.benchmarks.question_sets import Vectors
+from memory.benchmarks.offline_retrieval import Vectors
 from tests.agent import Agent
 from tests.fake_provider import vector_of
 from tests.knowledge.deliveries import deliver

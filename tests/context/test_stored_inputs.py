@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.actions.input_deletion import delete_inputs, remove_expired_inputs
+from context.actions.erasure import delete_inputs
+from context.actions.retention import remove_expired_inputs
 from context.actions.settings import change_settings
 from context.archives.archive_markers import collect_markers
 from context.models import (

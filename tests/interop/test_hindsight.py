@@ -283,8 +283,8 @@ def test_entities_are_counted_over_memories_that_are_verified_in_chunks(
         sizes.append(len(rows))
         return withhold_mismatches(account_id, rows)
 
-    monkeypatch.setattr("interop.hindsight.documents.CHUNK", 2)
-    monkeypatch.setattr("interop.hindsight.documents.withhold_mismatches", withhold)
+    monkeypatch.setattr("interop.hindsight.entities.CHUNK", 2)
+    monkeypatch.setattr("interop.hindsight.entities.withhold_mismatches", withhold)
     drinks = ("Tea.", "Coffee.", "Milk.", "Water.", "Juice.")
     retain(agent, *({"content": drink, "entities": [{"text": "Ann"}]} for drink in drinks))
     retain(agent, {"content": "Bread.", "entities": [{"text": "Ben"}]})

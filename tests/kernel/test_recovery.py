@@ -26,11 +26,11 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.management.doctor import storage
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded import wal_archive
+from kmapp.runtime.embedded import base_backups, wal_archive
+from kmapp.runtime.embedded.base_backups import BaseBackup, delete_old_backups
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import choose_base_backup
-from kmapp.runtime.embedded.wal_archive import BaseBackup, delete_old_backups
 from kmapp.runtime.processes import CannotStart
 from memory.models import MemoryEntry
 from tests import makers
@@ -61,7 +61,7 @@ def server(
         copy = place / "postgres"
         with psycopg.connect(session.url(), autocommit=True) as there:
             there.execute("CHECKPOINT")
-        wal_archive.run_postgres_program(
+        base_backups.run_postgres_program(
             "pg_basebackup", f"--dbname={session.url()}", f"--pgdata={copy}", "--checkpoint=fast"
         )
         server = Postgres(
@@ -233,7 +233,7 @@ def test_segment_and_its_folder_are_synced(tmp_path: Path) -> None:
 
 
 def add_base_backup(wal: Path, ended: datetime, segment: int, timeline: int = 1) -> BaseBackup:
-    backup = BaseBackup(wal.with_name(ended.strftime(wal_archive.NAME)), ended)
+    backup = BaseBackup(wal.with_name(ended.strftime(base_backups.NAME)), ended)
     backup.folder.mkdir()
     lsn = f"{segment >> 8:X}/{(segment & 255) << 24 | 40:X}"
     wal_range = {"Timeline": timeline, "Start-LSN": lsn, "End-LSN": lsn}
@@ -282,7 +282,7 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     assert (wal / "00000002.history.gz").exists()
     root = wal.parent.parent
     newest = BaseBackup(
-        wal.with_name((today - timedelta(days=2)).strftime(wal_archive.NAME)),
+        wal.with_name((today - timedelta(days=2)).strftime(base_backups.NAME)),
         today - timedelta(days=2),
     )
     assert newest.first_segment() == "00000001000000010000002C"

@@ -15,10 +15,10 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore.evaluate import evaluate_entries, load_entries, split_messages
+from knowledge.lore.account_lorebooks import evaluate_entries, load_entries, split_messages
+from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.lore.sillytavern import NoLorebook
 from knowledge.lore.sillytavern import parse_entries as parse_sillytavern
-from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeSource, LorebookEntry
 from tests import makers
 from tests.agent import Agent

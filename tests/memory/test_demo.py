@@ -11,8 +11,8 @@ from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from knowledge.lore.evaluate import evaluate_entries, load_entries
-from knowledge.lore.triggers import TriggerSettings
+from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
+from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.models import KnowledgeDocument, KnowledgeQuestion
 from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer

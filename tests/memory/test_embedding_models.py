@@ -15,7 +15,7 @@ from kmapp.providers.active_models import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import model_switch
-from kmapp.search.model_switch import list_indexes
+from kmapp.search.nearest_indexes import list_indexes
 from tests import makers
 from tests.agent import Agent
 

@@ -11,8 +11,8 @@ from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.accounts.models import Account
-from kmapp.accounts.personal_data import erase_copies
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording

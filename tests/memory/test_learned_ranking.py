@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions.learn_ranking import run_learning
 from memory.actions.shadow_comparisons import store_observations
-from memory.benchmarks.question_sets import Vectors, load_questions
+from memory.benchmarks.offline_retrieval import Vectors, load_questions
 from memory.learning import fit
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer

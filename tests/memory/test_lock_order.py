@@ -10,15 +10,15 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict
-from memory.actions import bulk_review, rankings, review, tiers, topic_growth
+from memory.actions import access_counts, bulk_review, rankings, review, topic_growth
+from memory.actions.access_counts import flush_access_counts
 from memory.actions.entries import propose_update
 from memory.actions.record_versions import lock_entry
-from memory.actions.tiers import flush_access_counts
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
 from memory.models import BulkRun, MemoryEntry, Ranking
 from memory.retrieval.access_counters import count_accesses
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from tests import makers
 from tests.race import run_concurrently
 
@@ -132,7 +132,7 @@ def test_access_counts_outlive_a_failure(acme: Account, monkeypatch: pytest.Monk
     for _ in range(3):
         count_accesses(acme.pk, [entry.pk])
     with monkeypatch.context() as patch:
-        patch.setattr(tiers, "lock_entries", Mock(side_effect=OperationalError))
+        patch.setattr(access_counts, "lock_entries", Mock(side_effect=OperationalError))
         with pytest.raises(OperationalError):
             flush_access_counts(acme.pk)
     assert flush_access_counts(acme.pk) == 1

@@ -14,7 +14,7 @@ from kmapp.search.calibration import (
     RESULT_CALIBRATION,
     compute_level,
 )
-from memory.actions.tiers import flush_access_counts
+from memory.actions.access_counts import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from tests import makers

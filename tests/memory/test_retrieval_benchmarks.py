@@ -23,13 +23,13 @@ from memory.benchmarks.calibration import (
     render_tables,
 )
 from memory.benchmarks.minimum_score import PAIRS, THRESHOLDS, minimum_score_lines
-from memory.benchmarks.prompt_block_evidence import evidence_lines
-from memory.benchmarks.question_sets import (
+from memory.benchmarks.offline_retrieval import (
     EvaluatedQuestion,
     Vectors,
     load_questions,
     remove_context,
 )
+from memory.benchmarks.prompt_block_evidence import evidence_lines
 from memory.benchmarks.weight_tuning import (
     QuestionFile,
     build_examples,

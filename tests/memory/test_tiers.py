@@ -11,8 +11,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions import review, tiers
+from memory.actions.access_counts import flush_access_counts
 from memory.actions.retention import apply_retention
-from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
+from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import count_accesses
 from tests import makers

@@ -21,7 +21,7 @@ from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import enqueue_topic_growths
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
 from memory.topics.merge_split import compute_modularity, list_suggestions
 from memory.topics.projection import HEIGHT, MARGIN, WIDTH, project

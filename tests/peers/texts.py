@@ -35,7 +35,7 @@ class Question:
 
 def labelled(files: Sequence[Path]) -> tuple[list[Item], list[Question]]:
     """Return the items and questions of files; each collection belongs to a user."""
-    from memory.benchmarks.question_sets import load_collections  # needs the settings
+    from memory.benchmarks.offline_retrieval import load_collections  # needs the settings
 
     items, questions = [], []
     for file in files:

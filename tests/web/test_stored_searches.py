@@ -6,8 +6,8 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.erasure_registry import count_personal_data, erase_personal_data
 from kmapp.accounts.models import Account, User
-from kmapp.accounts.personal_data import count_personal_data, erase_personal_data
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.web.models import StoredSearch

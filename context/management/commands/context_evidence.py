@@ -13,7 +13,7 @@ from context.management.commands.context_scenario import DEFAULT_URL, check_url,
 from kmapp.management.accounts import get_account
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions
 from memory.benchmarks.embedder import serve_embedder
-from memory.benchmarks.question_sets import Vectors
+from memory.benchmarks.offline_retrieval import Vectors
 
 
 class Command(BaseCommand):

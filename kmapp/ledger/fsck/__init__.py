@@ -20,6 +20,7 @@ from kmapp.ledger.fsck.checkpoints import (
 )
 from kmapp.ledger.fsck.derived import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.references import check_references
 from kmapp.ledger.fsck.rows import check_rows
 from kmapp.ledger.fsck.snapshot import open_snapshot
 
@@ -53,4 +54,5 @@ def check(options: Options) -> Findings:
             if not options.chain_only:
                 check_rows(snapshot, findings, chain)
                 check_derived(snapshot, findings)
+                check_references(snapshot, findings)
     return findings

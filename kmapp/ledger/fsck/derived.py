@@ -1,4 +1,4 @@
-"""Verification of derived data and of references between rows."""
+"""Verification of derived data: vectors and postings."""
 
 from collections.abc import Iterator
 
@@ -69,26 +69,10 @@ SELECT d.document::text FROM search_indexeddocument d
     WHERE v.account_id = d.account_id AND v.collection = d.collection AND v.object_id = d.document
       AND v.state = 'READY' AND m.state = 'active')
 """
-_REFERENCES_SQL = """
-SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
-  FROM pg_constraint c
-  JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
- WHERE c.contype = 'f' AND cardinality(c.conkey) = 2 AND a.attname <> 'account_id'
- ORDER BY 1, 3
-"""
-_BROKEN_REFERENCES_SQL = """
-SELECT t.id::text FROM {table} t LEFT JOIN {target} r
-    ON r.account_id = t.account_id AND r.id = t.{column}
- WHERE t.account_id = %s AND t.{column} IS NOT NULL AND r.id IS NULL
-"""
 
 
 def check_derived(snapshot: Snapshot, findings: Findings) -> None:
-    for kind, name, message in (
-        *_list_bad_vectors(snapshot),
-        *_list_bad_postings(snapshot),
-        *_list_broken_references(snapshot),
-    ):
+    for kind, name, message in (*_list_bad_vectors(snapshot), *_list_bad_postings(snapshot)):
         findings.add(kind, message, snapshot.account, name=name)
 
 
@@ -128,15 +112,3 @@ def _list_bad_groups(snapshot: Snapshot, indexed: IndexedTable) -> Iterator[tupl
     for (ident,) in snapshot.fetch_all(_NEVER_CODED_SQL, *key):
         message = "its vectors have no codes, and it does not wait for them"
         yield "posting", f"{get_object_type(indexed.table)}:{ident}", message
-
-
-def _list_broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
-    for table, target, column in snapshot.fetch_all(_REFERENCES_SQL):
-        query = sql.SQL(_BROKEN_REFERENCES_SQL).format(
-            table=sql.Identifier(table),
-            target=sql.Identifier(target),
-            column=sql.Identifier(column),
-        )
-        for (ident,) in snapshot.fetch_all(query, snapshot.account):
-            message = f"{column} names no row of {target} in this account"
-            yield "reference", f"{get_object_type(table)}:{ident}", message

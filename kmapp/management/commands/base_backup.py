@@ -6,11 +6,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.runtime import env, stack
-from kmapp.runtime.embedded.wal_archive import (
-    delete_old_backups,
-    get_cluster_folder,
-    take_base_backup,
-)
+from kmapp.runtime.embedded.base_backups import delete_old_backups, take_base_backup
+from kmapp.runtime.embedded.wal_archive import get_cluster_folder
 from kmapp.runtime.processes import CannotStart
 
 MEGABYTE = 1024**2

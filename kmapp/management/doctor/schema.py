@@ -11,7 +11,7 @@ from kmapp.accounts.row_level_security import get_app_role
 from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import DoctorFinding, check, error, join_names, ok
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.model_switch import list_indexes
+from kmapp.search.nearest_indexes import list_indexes
 
 
 @check("migrations", needs="database")

@@ -11,7 +11,7 @@ from django.conf import settings
 from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import env
-from kmapp.runtime.embedded.wal_archive import list_base_backups
+from kmapp.runtime.embedded.base_backups import list_base_backups
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE

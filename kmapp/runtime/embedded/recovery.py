@@ -15,13 +15,9 @@ from pathlib import Path
 import psycopg
 
 from kmapp.runtime import processes
+from kmapp.runtime.embedded.base_backups import BaseBackup, list_base_backups
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.wal_archive import (
-    BaseBackup,
-    build_restore_command,
-    get_cluster_folder,
-    list_base_backups,
-)
+from kmapp.runtime.embedded.wal_archive import build_restore_command, get_cluster_folder
 from kmapp.runtime.processes import CannotStart, read_tail
 
 NOT_REACHED = "recovery ended before configured recovery target was reached"

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.models import User
-from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
 from kmapp.web.models import StoredSearch

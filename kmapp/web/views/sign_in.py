@@ -1,13 +1,12 @@
-"""Sign-in, sign-out, password and selected account."""
+"""Sign-in and sign-out."""
 
 from http import HTTPStatus
 
 import structlog
-from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.models import Login
-from django.contrib.auth import logout, update_session_auth_hash
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,13 +15,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.accounts.company_sign_in.models import list_open_sign_ins
-from kmapp.accounts.permissions import Permission
 from kmapp.api import throttles
-from kmapp.web.forms import PasswordForm, SignInForm
-from kmapp.web.http import WebRequest, safe_next_url
-from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
-from kmapp.web.responses import redirect_with_notice, render_form
-from kmapp.web.sessions import end_sessions
+from kmapp.web.forms import SignInForm
+from kmapp.web.http import safe_next_url
 
 log = structlog.get_logger()
 
@@ -82,31 +77,3 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     answer = redirect("web:sign_in")
     answer.headers["Clear-Site-Data"] = '"cache"'  # the back button shows no cached page
     return answer
-
-
-@page_view("POST", needs=Permission.READ, without_factor=True)
-def switch_account(request: WebRequest) -> HttpResponse:
-    account_id = request.POST.get("account", "")
-    if account_id not in {str(access.account_id) for access in request.accesses}:
-        raise Http404
-    request.session[SELECTED_ACCOUNT] = account_id
-    # Go home by default: the current page may not exist in the other account.
-    return redirect(safe_next_url(request, "web:home"))
-
-
-@sensitive_post_parameters()
-@never_cache
-@page_view("GET", "POST", needs=Permission.READ, own_login=True)
-def password(request: WebRequest) -> HttpResponse:
-    """Change one's own password. Other sessions end."""
-    form = PasswordForm(request.user, request.POST or None)
-    if request.method != "POST" or not form.is_valid():
-        context = {"form": form}
-        return render_form(request, "web/session/password.html", context, invalid=form.is_bound)
-    update_session_auth_hash(request, form.save())
-    end_sessions(request.user, except_key=request.session.session_key)
-    log.info("password_changed", user=str(request.user.pk))
-    get_adapter(request).send_notification_mail("account/email/password_changed", request.user)
-    return redirect_with_notice(
-        request, _("Password changed. You are signed out on all other devices."), "web:home"
-    )

@@ -16,8 +16,8 @@ from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
 from kmapp.management.accounts import get_account
 from kmapp.management.progress import Progress
-from memory.actions.embeddings import rebuild_indexes
 from memory.actions.imports import ImportLine, ImportResult, LineProblem, import_lines
+from memory.actions.reindex import rebuild_indexes
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import current_topics, refresh_suggestions
 from memory.management.entry_commands import (

@@ -22,8 +22,8 @@ from memory.benchmarks.calibration import (
 )
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.minimum_score import minimum_score_lines
+from memory.benchmarks.offline_retrieval import Vectors, load_questions, remove_context
 from memory.benchmarks.prompt_block_evidence import evidence_lines
-from memory.benchmarks.question_sets import Vectors, load_questions, remove_context
 from memory.benchmarks.weight_tuning import (
     QuestionFile,
     build_examples,

@@ -1,4 +1,4 @@
-"""Visibility of memories and the audiences that workers relate them in."""
+"""Audiences of memories, in which workers relate them."""
 
 from typing import NamedTuple, Self
 

@@ -1,4 +1,4 @@
-"""Evaluation of an account's lorebooks over a conversation. Inside `acting`."""
+"""Loading and evaluation of the lorebooks of an account. Inside `acting`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,12 @@ from uuid import UUID
 
 from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold_mismatches
 from kmapp.search.passages import estimate_tokens
-from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
+from knowledge.lore.lorebook_evaluation import (
+    Entry,
+    TriggerResult,
+    TriggerSettings,
+    evaluate_lorebook,
+)
 from knowledge.models import LorebookEntry
 
 MAX_ENTRIES = 5_000

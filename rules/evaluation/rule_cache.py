@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
-from kmapp.in_process_caches import LruCache
+from kmapp.cache_classes import LruCache
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from rules.evaluation.matching import (
     CompiledRule,

@@ -1,4 +1,4 @@
-"""Details of documents: tags, owner, the date after which they are stale, requested reviews."""
+"""Owners of documents, dates after which they are stale, requested reviews, and tags."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Small caches in the process. A shared cache would take about as long as the database."""
+"""Classes of caches in the process. A shared cache would take about as long as the database."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

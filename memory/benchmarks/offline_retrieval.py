@@ -1,4 +1,4 @@
-"""Labelled question sets, evaluated by the product's functions without a database.
+"""Retrieval for labelled questions by the functions of the product, without a database.
 
 A file holds collections of items (id, run, text, observed_at, and optionally speaker and title) and
 queries (text, and the ids of the items that answer it). The vectors are computed as in the product,

@@ -1,4 +1,4 @@
-"""Labels of memories from calls: by the outcome of a call, or by a rating in its conversation."""
+"""Labels for learned rankings from calls: from outcomes of calls or ratings in conversations."""
 
 from collections.abc import Iterator
 from uuid import UUID

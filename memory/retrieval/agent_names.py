@@ -1,4 +1,4 @@
-"""Agents that have written in an account."""
+"""Names of the agents that have written in an account."""
 
 from uuid import UUID
 

@@ -1,7 +1,7 @@
-"""Triage of proposals: memories that they resemble, contradict or update, and their risks.
+"""Findings about proposals: memories that they resemble, contradict or update, and their risks.
 
-Findings and their evidence are stored for reviewers and decide nothing. Words are compared at once,
-and meaning in a second triage, once the proposal has its vector.
+The findings and their evidence are stored for reviewers and decide nothing. Words are compared at
+once, and meaning in a second triage, once the proposal has its vector.
 """
 
 from collections import Counter
@@ -39,8 +39,8 @@ from memory.models import (
     Triage,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.agents import list_agent_names
-from memory.retrieval.visibility import Audience
+from memory.retrieval.agent_names import list_agent_names
+from memory.retrieval.audiences import Audience
 from memory.review.similarity import TextComparison, compare_texts, compute_closeness
 
 Status = MemoryEntry.Status

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
+from knowledge.lore.lorebook_evaluation import (
+    Entry,
+    TriggerResult,
+    TriggerSettings,
+    evaluate_lorebook,
+)
 from tests.timing import assert_linear, assert_ratio
 
 

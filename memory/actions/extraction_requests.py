@@ -1,4 +1,4 @@
-"""Storing and enqueueing of input from which workers extract memories."""
+"""Requests to extract memories: their input is stored and enqueued for workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

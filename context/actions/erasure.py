@@ -1,12 +1,11 @@
-"""Deletion of call inputs: after their retention period, or when a part is erased."""
+"""Erasure of objects and tool results from call inputs, summaries and reports."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Model
 from django.utils import timezone
 
 from context.actions.backfill_markers import backfill_markers
@@ -14,24 +13,18 @@ from context.assembly.snippet_locks import SOURCE_MODELS
 from context.models import (
     ContextBody,
     ContextCitation,
-    ContextComparison,
     ContextCostReport,
     ContextInput,
-    ContextSettings,
     ContextSummary,
     ToolResultArchive,
 )
-from context.models.settings import DEFAULT_INPUTS_DAYS
-from kmapp.accounts.acting import acting
-from kmapp.accounts.personal_data import register_erase_handler
+from kmapp.accounts.erasure_registry import register_erase_handler
 from kmapp.database.erasure_locks import lock_for_erasure
 from kmapp.database.ids import get_uuid7_time
 from kmapp.database.raw_sql import fetch_all
 from kmapp.database.response_timeout import extend_statement_timeout
-from kmapp.database.steady_clock import steady_time
 from kmapp.search.id_arrays import IdArray
 
-BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account
 # Bodies that only these inputs and summaries refer to.
 UNSHARED_BODIES = """
@@ -76,48 +69,8 @@ UPDATE context_contextcostreport SET report = report || jsonb_build_object(
 """
 MISSING_BODY = UUID(int=0)
 UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-ONE_DAY = timedelta(days=1)
 MAX_CLOCK_ERROR = timedelta(days=2)  # between the hosts that created an object and used it
 BEFORE_ALL_CALLS = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def inputs_days(settings: ContextSettings) -> int:
-    return settings.inputs_days or DEFAULT_INPUTS_DAYS
-
-
-def remove_expired_inputs(account_id: UUID) -> int:
-    """Delete expired inputs, summaries, parts and comparisons; return the number of inputs.
-
-    The day of use of a part is at least that of any input with it, so that a part unused for the
-    period and one more day has no references. Opens `acting` itself.
-    """
-    with acting(account_id):
-        days = inputs_days(ContextSettings.objects.get_or_default(account_id))
-        cutoff = steady_time() - timedelta(days=days)
-        ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
-    removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
-    _delete_before(account_id, ContextSummary, "created_at", cutoff)
-    _delete_before(account_id, ContextBody, "used_on", (cutoff - ONE_DAY).date())
-    return removed
-
-
-def _delete_before(account_id: UUID, model: type[Model], column: str, cutoff: date) -> int:
-    """Delete the rows before this moment, in batches; return their number."""
-    removed = 0
-    while deleted := _delete_batch(account_id, model._meta.db_table, column, cutoff):
-        removed += deleted
-    return removed
-
-
-def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> int:
-    with acting(account_id), connection.cursor() as cursor:
-        cursor.execute(
-            f"DELETE FROM {table} WHERE account_id = %s AND id IN (SELECT id FROM {table} "  # noqa: S608 - ours
-            f"WHERE account_id = %s AND {column} < %s ORDER BY {column} LIMIT %s) "
-            f"AND {column} < %s",
-            [account_id, account_id, cutoff, BATCH, cutoff],
-        )
-        return int(cursor.rowcount)
 
 
 @register_erase_handler

@@ -1,0 +1,60 @@
+"""Retention of call inputs, their parts and summaries, and comparisons."""
+
+from datetime import date, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Model
+
+from context.models import (
+    ContextBody,
+    ContextComparison,
+    ContextInput,
+    ContextSettings,
+    ContextSummary,
+)
+from context.models.settings import DEFAULT_INPUTS_DAYS
+from kmapp.accounts.acting import acting
+from kmapp.database.steady_clock import steady_time
+
+BATCH = 1_000
+ONE_DAY = timedelta(days=1)
+
+
+def inputs_days(settings: ContextSettings) -> int:
+    return settings.inputs_days or DEFAULT_INPUTS_DAYS
+
+
+def remove_expired_inputs(account_id: UUID) -> int:
+    """Delete expired inputs, summaries, parts and comparisons; return the number of inputs.
+
+    The day of use of a part is at least that of any input with it, so that a part unused for the
+    period and one more day has no references. Opens `acting` itself.
+    """
+    with acting(account_id):
+        days = inputs_days(ContextSettings.objects.get_or_default(account_id))
+        cutoff = steady_time() - timedelta(days=days)
+        ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
+    removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
+    _delete_before(account_id, ContextSummary, "created_at", cutoff)
+    _delete_before(account_id, ContextBody, "used_on", (cutoff - ONE_DAY).date())
+    return removed
+
+
+def _delete_before(account_id: UUID, model: type[Model], column: str, cutoff: date) -> int:
+    """Delete the rows before this moment, in batches; return their number."""
+    removed = 0
+    while deleted := _delete_batch(account_id, model._meta.db_table, column, cutoff):
+        removed += deleted
+    return removed
+
+
+def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> int:
+    with acting(account_id), connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM {table} WHERE account_id = %s AND id IN (SELECT id FROM {table} "  # noqa: S608 - ours
+            f"WHERE account_id = %s AND {column} < %s ORDER BY {column} LIMIT %s) "
+            f"AND {column} < %s",
+            [account_id, account_id, cutoff, BATCH, cutoff],
+        )
+        return int(cursor.rowcount)
