@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmapp.in_process_caches import LruCache
-
 from context.archives.placeholders import TOOL
 from context.assembly.strict_schemas import normalise_schema
 from context.assembly.token_counts import encode_json
+from kmapp.cache_classes import LruCache
 from kmapp.text import tokens
 
 PROFILES: Mapping[str, frozenset[str] | None] = {
