@@ -22,6 +22,7 @@ ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative t
 QUESTION_FACTOR = 0.5  # worth of a question, against a statement
 ELLIPSIS = " … "
 MAX_CACHED_CHARACTERS = 2_000_000  # of texts whose sentences are cached
+ENTRY_CHARACTERS = 200  # that a cached text counts in addition, since a short one has an entry too
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
@@ -46,7 +47,8 @@ class _Sentence:
 
 _Split: TypeAlias = tuple[str, tuple[_Sentence, ...]]
 _splits: LruCache[_Split] = LruCache(
-    MAX_CACHED_CHARACTERS, size_of=lambda split: sum(len(each.text) for each in split[1])
+    MAX_CACHED_CHARACTERS,
+    size_of=lambda split: ENTRY_CHARACTERS + sum(len(each.text) for each in split[1]),
 )
 
 

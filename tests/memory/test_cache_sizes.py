@@ -41,6 +41,8 @@ def test_sentences_of_long_texts_displace_each_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(cache, "max_size", 1_000)
     Excerpts("kiln", [f"{number} " + "The kiln fires at six. " * 20 for number in range(9)])
     assert 0 < cache._size <= 1_000  # noqa: SLF001
+    Excerpts("kiln", [f"{name}: " for name in ("Ann", "Ben", "Cal", "Dee", "Eva", "Fay")])
+    assert 0 < len(cache._values) < 6  # noqa: SLF001 - texts without a sentence, too
 
 
 def test_long_tools_displace_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
