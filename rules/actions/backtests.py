@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from uuid import UUID
 
 from django.utils import timezone
@@ -10,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
-from kmapp.outbox.registry import PermanentFailure
+from kmapp.outbox.registry import PermanentFailure, RetryLater
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
@@ -30,6 +31,7 @@ BACKTEST = "rules.backtest"
 MAX_DECISIONS = 10_000  # decisions of one backtest
 BATCH_SIZE = 500  # decisions of one transaction
 BATCH_SECONDS = 60.0  # processor time of one transaction
+RUN_SECONDS = 120.0  # after which a run begins no more transactions: jobs end after 200 s
 MAX_EXAMPLES = 20
 
 
@@ -57,7 +59,12 @@ def create_backtest(
 
 
 def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
-    """Run a backtest from its start; progress is visible after each piece."""
+    """Begin or continue a backtest; progress is visible after each piece.
+
+    Raises RetryLater when the time of a run is over: a later one continues, unless the rule has
+    changed.
+    """
+    until = monotonic() + RUN_SECONDS
     with acting(account_id):
         backtest = RuleBacktest.objects.of(account_id).filter(pk=backtest_id).first()
         if backtest is None or backtest.status == backtest.Status.SUCCEEDED:
@@ -69,10 +76,14 @@ def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
             .values_list("pk", flat=True)[: backtest.wanted]
         )
         shadow = compile_rule(build_definition(backtest.rule, live=False))
-        backtest.begin(total=len(ids), done=0, seen=0, matched=0, changed=0, examples=[])
-    for start in range(0, len(ids), BATCH_SIZE):
+        if backtest.version != backtest.rule.version:
+            backtest.store(done=0, seen=0, matched=0, changed=0, examples=[])
+        backtest.begin(total=len(ids), version=backtest.rule.version)
+    for start in range(backtest.done, len(ids), BATCH_SIZE):
         with acting(account_id), _limit_batch_time():
             _evaluate_batch(backtest, shadow, ids[start : start + BATCH_SIZE])
+        if backtest.done < len(ids) and monotonic() >= until:
+            raise RetryLater("time_limit", seconds=0)
     with acting(account_id):
         backtest.end()
 

@@ -12,9 +12,9 @@ from kmapp.accounts.scopes import Scope
 from kmapp.errors import Invalid
 from kmapp.ledger.models import Note
 from kmapp.outbox.actions import deliver_due
-from kmapp.outbox.registry import PermanentFailure
+from kmapp.outbox.registry import PermanentFailure, RetryLater
 from rules.actions import backtests
-from rules.actions.backtests import create_backtest
+from rules.actions.backtests import create_backtest, run_backtest
 from rules.actions.rules import update_rule
 from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleSuggestion
@@ -115,6 +115,26 @@ def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch)
     with acting(acme):
         run.refresh_from_db()
     assert run.status == "failed"
+
+
+def test_long_backtest_is_continued_by_later_runs(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = rule(acme, "no bash", then={"tool": {"deny": ["bash"]}})
+    for context in CONTEXTS[:3]:
+        select(acme, context)
+    monkeypatch.setattr(backtests, "BATCH_SIZE", 1)
+    monkeypatch.setattr(backtests, "RUN_SECONDS", 0.0)
+    with acting(acme):
+        run = create_backtest(acme.pk, SYSTEM, created.pk)
+        with pytest.raises(RetryLater):
+            run_backtest(acme.pk, run.pk)
+        run.refresh_from_db()
+        assert (run.status, run.seen, run.total) == ("running", 1, 3)
+    deliver_due("default", seconds=30)
+    with acting(acme):
+        run.refresh_from_db()
+    assert (run.status, run.seen, run.total) == ("succeeded", 3, 3)
 
 
 def test_unfinished_backtests_are_limited(
