@@ -139,13 +139,17 @@ def test_jobs_skip_changed_rows(
     assert read(changed)[1] == "forgotten"
 
 
-def test_changed_rows_do_not_end_the_retention_of_later_ones(
+def test_changed_rows_do_not_end_the_jobs_on_later_ones(
     acme: Account, agent: Agent, intruder: Intruder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed, other = sorted(agent.write(TEXT, "The workshop opens at nine.", **OWNER))
-    monkeypatch.setattr(retention, "BATCH", 1)
+    for module in (retention, tiers):
+        monkeypatch.setattr(module, "BATCH", 1)
+    monkeypatch.setattr(tiers, "COOLING_STEPS", (("hot", "cold", 0.9),))
     makers.update(MemorySettings, acme, {}, forget_after={"fact": 0})
     with edited(intruder, "memory_memoryentry", changed, EDITS[0]):
+        assert tiers.demote_unused_entries(acme.pk) == 1
+        assert makers.get(MemoryEntry, acme, pk=other).tier == "cold"
         assert apply_retention(acme.pk) == 1
         assert makers.get(MemoryEntry, acme, pk=other).status == "forgotten"
         assert makers.get(MemoryEntry, acme, pk=changed).status == "active"

@@ -29,7 +29,7 @@ COOLED = "Not recalled for a long time."  # reason of commits
 # is skipped; the next run checks it.
 _LOCK_COOLED = """
 SELECT id FROM memory_memoryentry
-WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
+WHERE account_id = %s AND status = 'active' AND tier = %s AND id > %s AND NOT pinned
   AND kind NOT IN ('topic', 'entity')
   AND greatest(importance, salience) * 0.5 ^ least(100, greatest(0, extract(epoch FROM
     now() - greatest(created_at, last_accessed_at, last_activated_at))::float8 / 86400
@@ -42,19 +42,27 @@ def demote_unused_entries(account_id: UUID) -> int:
     """Move unused memories one tier down, and return how many. Opens `acting` for each batch."""
     moved = 0
     for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves once per run
-        while moved < MAX_PER_RUN and (number := _demote_batch(account_id, tier, below, warmth)):
+        last: UUID | None = UUID(int=0)
+        while last is not None and moved < MAX_PER_RUN:
+            number, last = _demote_batch(account_id, tier, below, warmth, after=last)
             moved += number
     return moved
 
 
-def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int:
+def _demote_batch(
+    account_id: UUID, tier: str, below: str, warmth: float, *, after: UUID
+) -> tuple[int, UUID | None]:
+    """Return how many memories were moved, and the last one that was read.
+
+    The next batch follows it, because a row that differs from its seal is not moved.
+    """
     with acting(account_id), recording(account_id, SYSTEM, reason=COOLED) as commit:
         with connection.cursor() as cursor:
             half_lives = (MIN_HALF_LIFE_DAYS, HALF_LIFE_DAYS)
-            cursor.execute(_LOCK_COOLED, [account_id, tier, *half_lives, warmth, BATCH])
+            cursor.execute(_LOCK_COOLED, [account_id, tier, after, *half_lives, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).with_verify_on_read(account_id)
         batch = withhold_mismatches(account_id, list(rows.filter(pk__in=ids).order_by("pk")))
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
-    return len(batch)
+    return len(batch), ids[-1] if ids else None
