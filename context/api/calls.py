@@ -160,10 +160,9 @@ def _rename_usage(data: dict[str, Any]) -> dict[str, Any]:
 def _sum_input(data: dict[str, Any]) -> dict[str, int]:
     """Return all input tokens, if the provider counts those of its cache apart."""
     apart = [data[name] or 0 for name in _CACHED_APART if name in data]
-    counts = [data.get("input_tokens"), *apart]
-    if not apart or not all(type(each) is int and each >= 0 for each in counts):
-        return {}
-    return {"input_tokens": sum(counts)}
+    values = [data.get("input_tokens"), *apart]
+    counts = [each for each in values if type(each) is int and each >= 0]
+    return {"input_tokens": sum(counts)} if apart and len(counts) == len(values) else {}
 
 
 class OutcomeInput(Typed):

@@ -6,6 +6,7 @@ import pytest
 
 from context.actions import comparisons
 from context.actions.comparisons import run_comparison
+from context.actions.replays import compare_changes
 from context.actions.retention import remove_expired_inputs
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import ArchiveScope
@@ -112,7 +113,6 @@ def test_long_comparison_is_continued_by_later_runs(
         compared.append(values[0])
         return compare_changes(*values)
 
-    compare_changes = comparisons.compare_changes
     monkeypatch.setattr(comparisons, "compare_changes", compare_one)
     monkeypatch.setattr(comparisons, "BATCH", 1)
     monkeypatch.setattr(comparisons, "RUN_SECONDS", 0.0)

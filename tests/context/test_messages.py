@@ -58,7 +58,7 @@ UNDECODABLE = [
 ]
 
 
-NUMBERS = "[9007199254740992, -1e16, 1e999, NaN, -Infinity]"
+LONG_NUMBERS = "[9007199254740992, -1e16, 1e999, NaN, -Infinity]"
 
 
 @pytest.mark.parametrize("arguments", UNDECODABLE)
@@ -71,7 +71,7 @@ def test_arguments_that_cannot_be_stored_stay_texts(arguments: str) -> None:
     [
         ('{"q": "\\ud83c\\udf75", "n": [1.5, -3, 9007199254740991, null, true]}',
          {"q": "🍵", "n": [1.5, -3, 9007199254740991, None, True]}),
-        (NUMBERS, ["9007199254740992", "-1e16", "1e999", "NaN", "-Infinity"]),
+        (LONG_NUMBERS, ["9007199254740992", "-1e16", "1e999", "NaN", "-Infinity"]),
         ("[" * 64 + "]" * 64, None),
         ({"q": 1}, {"q": 1}),
         ("", ""),

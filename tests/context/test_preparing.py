@@ -20,7 +20,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.context.builders import configure, conversations, unpaired
 from tests.context.test_archives import FACT, LONG
-from tests.context.test_messages import NUMBERS, UNDECODABLE
+from tests.context.test_messages import LONG_NUMBERS, UNDECODABLE
 from tests.fake_provider import FakeProvider
 
 pytestmark = pytest.mark.usefixtures("low_threshold")
@@ -44,7 +44,7 @@ def texts(answer: Any) -> list[str]:
     return [each["content"] for each in answer["messages"] if each["role"] == "tool"]
 
 
-@pytest.mark.parametrize("arguments", [*UNDECODABLE, NUMBERS])
+@pytest.mark.parametrize("arguments", [*UNDECODABLE, LONG_NUMBERS])
 def test_models_may_write_any_arguments(agent: Agent, arguments: str) -> None:
     messages = conversation(LONG, "short")
     messages[2]["tool_calls"][0]["function"]["arguments"] = arguments

@@ -14,6 +14,7 @@ from context.actions.erasure import delete_inputs
 from context.actions.retention import remove_expired_inputs
 from context.actions.settings import change_settings
 from context.archives.archive_markers import collect_markers
+from context.assembly.messages import Message
 from context.models import (
     ContextBody,
     ContextCitation,
@@ -264,7 +265,7 @@ def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     function = {"name": "load_tool_history", "arguments": f'{{"uuid": "{loaded}"}}'}
     calls = [{"id": "c1", "type": "function", "function": function}]
     parts = [{"type": "text", "text": f"{number} of {named}"} for number in range(50)]
-    messages = {
+    messages: dict[UUID, Message] = {
         uuid4(): {"role": "assistant", "content": None, "tool_calls": calls},
         result: {"role": "tool", "tool_call_id": "c1", "content": parts},
     }

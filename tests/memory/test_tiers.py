@@ -133,7 +133,9 @@ def test_memory_that_is_pinned_during_a_demotion_is_not_demoted_after_it(
 
     monkeypatch.setattr(EntryQuerySet, "with_verify_on_read", pin_meanwhile)
     with ThreadPoolExecutor(1) as pool:
-        assert tiers._demote_batch(acme.pk, *tiers.COOLING_STEPS[0]) == 1  # noqa: SLF001
+        first = UUID(int=0)
+        moved = tiers._demote_batch(acme.pk, *tiers.COOLING_STEPS[0], after=first)  # noqa: SLF001
+    assert moved == (1, UUID(entry))
     with acting(acme):
         versions = MemoryVersion.objects.filter(entry=entry).order_by("version")
         assert list(versions.values_list("event", flat=True)) == ["ADD", "UPDATE", "PIN"]
