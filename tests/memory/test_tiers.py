@@ -135,7 +135,7 @@ def test_memory_that_is_pinned_during_a_demotion_is_not_demoted_after_it(
     with ThreadPoolExecutor(1) as pool:
         first = UUID(int=0)
         moved = tiers._demote_batch(acme.pk, *tiers.COOLING_STEPS[0], after=first)  # noqa: SLF001
-    assert moved == (1, UUID(entry))
+    assert moved == (1, entry.pk)
     with acting(acme):
         versions = MemoryVersion.objects.filter(entry=entry).order_by("version")
         assert list(versions.values_list("event", flat=True)) == ["ADD", "UPDATE", "PIN"]
