@@ -102,6 +102,6 @@ def test_slack_gets_signed_and_escaped_messages_once(acme: Account, settings: Se
     section, context = failed["blocks"]
     assert section["text"]["type"] == "mrkdwn"
     assert f"2 background jobs failed\n{FAILING}" in section["text"]["text"]
-    assert "/operations/|kmapp>" in context["elements"][0]["text"]
+    assert f"/operations/?account={acme.pk}|kmapp>" in context["elements"][0]["text"]
     assert secret.startswith("whsec_")
     assert receiver.requests[-1][0]["webhook-signature"].startswith("v1,")

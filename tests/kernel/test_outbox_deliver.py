@@ -251,7 +251,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
     assert len(done) == len(set(done)) == 200
 
 
-def test_error_is_stored_without_characters_that_cannot_be(acme: Account) -> None:
+def test_error_is_stored_as_valid_text(acme: Account) -> None:
     """A provider may answer with them; the other jobs of the batch are done."""
 
     @on(TOPIC, batch=2)

@@ -265,6 +265,7 @@ def test_question_that_the_embedder_refuses_is_left_out(
     agent: Agent, provider: FakeProvider
 ) -> None:
     judge_kettles(agent)
+    makers.settle()
     provider.become("refuse", only="jade")
     assert learn(agent)["evaluation"]["questions"] == len(COLOURS) - 1
 

@@ -24,7 +24,7 @@ PRIVATE_NETWORKS = tuple(
     )
 )
 _LABEL = r"[a-z0-9_-]{1,63}"  # the resolver raises UnicodeError for others
-_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*|[0-9a-f.]*:[0-9a-f:.]*")
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*|[0-9a-f.]{{0,45}}:[0-9a-f:.]*")
 _UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # all other characters of an address are quoted
 UNREADABLE = "Enter an http:// or https:// URL."
 SITE_NOT_ALLOWED = "This site is not on the list of allowed sites."
