@@ -53,10 +53,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def method_not_allowed(request: HttpRequest, allowed: Sequence[str]) -> HttpResponse:
     """Render a 405: the address of a form was opened, or a form was sent to that of a page."""
-    text = _(
-        "This address receives forms and is not a page. Nothing was changed. Open the page that "
-        "you need from the menu."
-    )
+    text = _("This address receives forms and is not a page. Nothing was changed.")
     answer = _render_page(request, HTTPStatus.METHOD_NOT_ALLOWED, text=text)
     answer.headers["Allow"] = ", ".join(allowed)
     return answer
