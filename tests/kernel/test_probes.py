@@ -96,17 +96,19 @@ class Caller:
     agent: Client
     person: Client
 
-    def __call__(self, method: str, path: str, said: Fields) -> tuple[int, str, str]:
+    def __call__(self, method: str, path: str, fields: Fields) -> tuple[int, str, str]:
         """Return the status, the redirect and the body, without what differs every time."""
         api = is_api(path)
         client = self.agent if api else self.person
         if method in ("GET", "HEAD"):
-            answer = client.generic(method, path, query_params=dict(said))
+            answer = client.generic(method, path, query_params=dict(fields))
         elif api:
-            answer = client.generic(method, path, json.dumps(said), "application/json")
+            answer = client.generic(method, path, json.dumps(fields), "application/json")
         else:
             form = "application/x-www-form-urlencoded"
-            answer = client.generic(method, path, urlencode(said), form, query_params=dict(said))
+            answer = client.generic(
+                method, path, urlencode(fields), form, query_params=dict(fields)
+            )
         body = b"".join(answer) if answer.streaming else answer.content
         sent_to = CHANGING.sub("<>", answer.headers.get("Location", ""))
         return answer.status_code, sent_to, CHANGING.sub("<>", body.decode())
@@ -119,7 +121,7 @@ def caller(agent: Client, ada: User) -> Caller:
     return Caller(agent, person)
 
 
-def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
+def list_requests(name: str, names: Names) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
     return [(path, body) for body in probe.sent(names)]
@@ -132,12 +134,12 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
     assert before["memory_memoryentry"][0] > 1
     refused = set()
     random = unknown_names(theirs)
-    pairs = list(zip(asked(name, theirs), asked(name, random), strict=True))
+    pairs = list(zip(list_requests(name, theirs), list_requests(name, random), strict=True))
     for method in METHODS:
-        for (path, body), (other, saying) in pairs:
+        for (path, body), (other_path, other_body) in pairs:
             answer = caller(method, path, body)
             assert answer[0] in {*PROBES[name].refused, NOT_A_METHOD}, answer
-            plain = caller(method, other, saying)
+            plain = caller(method, other_path, other_body)
             assert answer == plain, (method, body)
             refused.add(answer[0])
     assert refused & PROBES[name].refused

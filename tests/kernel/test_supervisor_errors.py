@@ -1,5 +1,6 @@
 """The supervisor when the disk is full or there is no memory for another process."""
 
+import os
 import shutil
 import subprocess
 import time
@@ -40,8 +41,19 @@ def test_log_goes_on_without_space_for_its_copy(
     assert list(tmp_path.iterdir()) == [log]
 
 
-def test_programs_go_on_without_space_for_the_pid_file(tmp_path: Path) -> None:
-    PidFile(tmp_path / "no folder" / "up.pid").write([], HandOver())
+def test_former_pid_file_stays_without_space_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = PidFile(tmp_path / "up.pid")
+    file.write([], HandOver())
+    before = file.path.read_text()
+
+    def fill_disk(_file: Path, _text: str) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fill_disk)
+    file.write([(build_program("web"), os.getpid())], HandOver())
+    assert file.path.read_text() == before
 
 
 def test_program_that_cannot_be_started_again_is_tried_later(

@@ -157,8 +157,8 @@ def test_refused_decision_keeps_the_input(reviewer: Client, acme: Account) -> No
     assert 'name="version" value="1"' in body, "the one that the typed text is based on"
     form = {"version": "1", "content": "Another wording.", "kind": "fact"}
     answer = reviewer.post(entry_url("review_edit", entry), form, headers=REVIEW)
-    told = ("Someone else changed this proposal", "\nAnother wording.</textarea>")
-    assert missing(page(answer, 409), *told) == []
+    expected = ("Someone else changed this proposal", "\nAnother wording.</textarea>")
+    assert missing(page(answer, 409), *expected) == []
     assert reload(entry).content == "One wording."
     stale = {"version": "1", "reason": "Not ours."}
     text = page(reviewer.post(entry_url("reject", entry), stale), 409)
