@@ -22,8 +22,6 @@ from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import translate_failure
 
-State = KnowledgeDocument.State
-
 
 def get_allowed_sites() -> AllowedSites:
     return AllowedSites.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
@@ -53,7 +51,7 @@ def fetch_document(account_id: UUID, document_id: UUID, former_title: str = "") 
     """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
-        document = rows.filter(pk=document_id, state=State.PENDING, sha256="").first()
+        document = rows.unparsed().filter(pk=document_id, sha256="").first()
     if document is None:
         return  # fetched, delivered or erased meanwhile
     has_former_title = digest_title(document.title) == former_title

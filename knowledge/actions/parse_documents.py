@@ -51,7 +51,7 @@ def parse_document(account_id: UUID, document_id: UUID, former_title: str = "") 
     """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
-        document = rows.filter(pk=document_id, state=State.PENDING).first()
+        document = rows.unparsed().filter(pk=document_id).first()
     if document is None:
         return  # erased, removed or parsed meanwhile
     try:
@@ -125,8 +125,9 @@ def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
     if not document.sha256:
         rows = rows.filter(url=document.url)
     return (
-        rows.select_for_update(no_key=True)
-        .filter(pk=document.pk, state=State.PENDING, sha256=document.sha256)
+        rows.unparsed()
+        .select_for_update(no_key=True)
+        .filter(pk=document.pk, sha256=document.sha256)
         .first()
     )
 

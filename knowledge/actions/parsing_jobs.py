@@ -7,6 +7,7 @@ from uuid import UUID
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeDocument
+from knowledge.parsing.failure_messages import JOB_FAILED
 
 READ = "knowledge.document.read"
 FETCH = "knowledge.document.fetch"
@@ -34,9 +35,22 @@ def enqueue_parsing(
     return [events[f"{document.pk}:{job}"] for document in documents]
 
 
+def mark_failed(account_id: UUID, document_id: UUID, event_id: UUID) -> None:
+    """Mark a pending document as failed if this is its last job. Inside `acting`."""
+    last = _find_last_job(account_id, document_id)
+    if last and last.pk == event_id:
+        rows = KnowledgeDocument.objects.of(account_id).not_removed()
+        pending = rows.filter(pk=document_id, state=KnowledgeDocument.State.PENDING)
+        pending.update(state=KnowledgeDocument.State.FAILED, error=JOB_FAILED)
+
+
 def find_former_titles(document: KnowledgeDocument) -> dict[UUID, str]:
     """Return `former_titles` of the last job of this document, if it is still stored."""
-    jobs = OutboxEvent.objects.of(document.account_id).filter(topic__in=[READ, FETCH])
-    last = jobs.filter(job_key__startswith=f"{document.pk}:").order_by("-created_at").first()
+    last = _find_last_job(document.account_id, document.pk)
     former_title = last.payload.get("former_title") if last else None
     return {} if former_title is None else {document.pk: former_title}
+
+
+def _find_last_job(account_id: UUID, document_id: UUID) -> OutboxEvent | None:
+    jobs = OutboxEvent.objects.of(account_id).filter(topic__in=[READ, FETCH])
+    return jobs.filter(job_key__startswith=f"{document_id}:").order_by("-created_at").first()

@@ -11,7 +11,7 @@ from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
 from knowledge.actions.page_fetches import fetch_document
 from knowledge.actions.parse_documents import parse_document
-from knowledge.actions.parsing_jobs import FETCH, READ
+from knowledge.actions.parsing_jobs import FETCH, READ, mark_failed
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
@@ -27,7 +27,17 @@ def _postpone_if_unavailable() -> Iterator[None]:
         raise RetryLater(error.code, seconds=error.retry_after) from error
 
 
-@on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
+def _mark_failed(job: Job) -> None:
+    mark_failed(job.account_id, UUID(job.payload["document"]), job.event_id)
+
+
+@on(
+    READ,
+    name="knowledge.handlers.read",
+    queue="extraction",
+    one_per_host=True,
+    on_permanent_failure=_mark_failed,
+)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
         document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
@@ -35,7 +45,12 @@ def read(jobs: Sequence[Job]) -> None:
             parse_document(job.account_id, document, former_title)
 
 
-@on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
+@on(
+    FETCH,
+    name="knowledge.handlers.fetch",
+    queue="extraction",
+    on_permanent_failure=_mark_failed,
+)
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:
         document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
-from knowledge.parsing.failure_messages import translate_failure
+from knowledge.parsing.failure_messages import JOB_FAILED, translate_failure
 
 MAX_TAGS, MAX_TAG_LENGTH = 20, 50
 
@@ -20,6 +20,10 @@ class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
     def not_removed(self) -> Self:
         """Return the documents that their source still has."""
         return self.filter(removed_at=None)
+
+    def unparsed(self) -> Self:
+        """Return the documents that a job parses: pending ones, and those whose job failed."""
+        return self.filter(Q(state="pending") | Q(state="failed", error=JOB_FAILED))
 
     def stale(self) -> Self:
         """Return the documents whose review is overdue."""

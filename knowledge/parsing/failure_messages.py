@@ -8,7 +8,10 @@ import re
 
 from django.utils.translation import gettext, gettext_noop
 
+# Of a document whose job failed permanently; the job can be retried.
+JOB_FAILED = gettext_noop("Processing failed several times. Retry it, or check the failed jobs.")
 TEMPLATES = (
+    JOB_FAILED,
     gettext_noop("The parser failed on this file."),
     gettext_noop("The file is damaged or its content does not match its type (%(kind)s)."),
     gettext_noop("Parsing took longer than %(n)s seconds."),

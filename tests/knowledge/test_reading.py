@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 from unittest.mock import Mock
 
 import docx
@@ -18,11 +19,14 @@ from django.db.models.functions import Now
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
+from kmapp.outbox.actions import deliver_due, replay
 from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
 from knowledge.actions.parse_documents import retry_document
+from knowledge.actions.parsing_jobs import mark_failed
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing import sandbox
+from knowledge.parsing.failure_messages import JOB_FAILED
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
 from tests.knowledge import bombs
@@ -248,3 +252,29 @@ def test_read_only_ledger_postpones_parsing(acme: Account, monkeypatch: pytest.M
     makers.update(Job, acme, {"reason": "read-only ledger"}, due_at=Now())
     settle()
     assert makers.get(KnowledgeDocument, acme).state == "ready"
+
+
+def test_document_fails_when_its_job_fails_permanently(
+    acme: Account, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.OUTBOX_MAX_ATTEMPTS = 1
+    deliver(acme, {"a.pdf": pdf("One.")})
+    with monkeypatch.context() as patched:
+        patched.setattr(parse_documents, "parse_in_sandbox", Mock(side_effect=OSError("disk full")))
+        deliver_due("extraction")
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.state, document.error) == ("failed", JOB_FAILED)
+    with acting(acme):
+        assert replay(acme.pk) == 1
+    deliver_due("extraction")
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.state, document.error) == ("ready", "")
+
+
+def test_failed_job_of_a_replaced_file_leaves_the_new_file_pending(acme: Account) -> None:
+    [former_job] = deliver(acme, {"a.pdf": pdf("One.")}).events
+    deliver(acme, {"a.pdf": pdf("Two.")})
+    document = makers.get(KnowledgeDocument, acme)
+    with acting(acme):
+        mark_failed(acme.pk, document.pk, former_job)
+    assert makers.get(KnowledgeDocument, acme).state == "pending"
