@@ -27,6 +27,17 @@ def render_error(request: HttpRequest, error: DomainError) -> HttpResponse:
     return answer
 
 
+def signed_out(request: HttpRequest) -> HttpResponse:
+    """Render a notice for a form that htmx sent without a session, so that its fields stay."""
+    text = _(
+        "You are signed out, and nothing was saved. What you typed is still on this page: copy "
+        "it, then reload the page to sign in."
+    )
+    answer = _render_page(request, HTTPStatus.UNAUTHORIZED, text=text)
+    answer.headers["HX-Reswap"] = "innerHTML"  # a form may be sent after each change
+    return answer
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("The request could not be read. Nothing was changed. Go back and try again.")
     return _render_page(request, HTTPStatus.BAD_REQUEST, text=text)

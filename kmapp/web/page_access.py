@@ -25,7 +25,7 @@ from kmapp.errors import Conflict, Denied, DomainError, NotFound
 from kmapp.notifications.notification_line import ACCOUNT_PARAMETER
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.error_views import method_not_allowed, render_error
+from kmapp.web.error_views import method_not_allowed, render_error, signed_out
 from kmapp.web.http import WebRequest, as_web_request
 from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.responses import redirect_page
@@ -215,8 +215,13 @@ def _open_linked_account(request: WebRequest) -> str:
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect to sign-in and back to the page; for htmx, redirect the whole page."""
+    """Redirect to sign-in and back to the page; for htmx, redirect the whole page.
+
+    A page whose form was sent by htmx stays, because a redirect would discard what was typed.
+    """
     request = as_web_request(request)
+    if request.htmx and request.method not in READING:
+        return signed_out(request)
     if request.htmx:
         login = redirect_to_login(_find_path(request.htmx.current_url))
         return HttpResponse(

@@ -98,6 +98,13 @@ def test_anonymous_user_returns_after_sign_in(client: Client) -> None:
         assert answer.headers["Location"] == f"/sign-in/?next={place}", page_url
 
 
+def test_form_sent_by_htmx_stays_after_the_session_ended(client: Client) -> None:
+    answer = client.post("/tells/", headers=HTMX | {"HX-Current-URL": "http://testserver/memory/"})
+    assert "What you typed is still on this page" in page(answer, 401)
+    assert "HX-Redirect" not in answer.headers
+    assert answer.headers["HX-Retarget"] == "#notices"
+
+
 def test_address_of_a_form_is_no_page(reviewer: Client) -> None:
     answer = reviewer.get("/policy/set/")
     assert "This address receives forms and is not a page." in page(answer, 405)
