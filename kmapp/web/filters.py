@@ -17,6 +17,12 @@ class Filters(django_filters.FilterSet):  # type: ignore[misc]  # it has no type
     def is_narrowed(self) -> bool:
         return any(self.data.get(name) for name in self.filters)
 
+    @property
+    def ignored_fields(self) -> list[str]:
+        """Return the labels of the fields whose value is not valid; those do not narrow."""
+        fields = [self.form[name] for name in self.errors]
+        return [field.name if field.is_hidden else str(field.label) for field in fields]
+
 
 # Fields copy their widget, so all fields of a kind can share one.
 _SELECT = forms.Select(attrs={"class": "form-select"})

@@ -1,5 +1,6 @@
 """What surrounds a filtered list and follows its filters."""
 
+import pytest
 from django.test import Client
 
 from kmapp.accounts.models import Account
@@ -32,3 +33,21 @@ def test_states_of_rules_keep_the_filters_which_can_be_cleared(
     assert missing(states, OUTSIDE, polled, 'href="?q=tea&amp;state=shadow"') == []
     for path in ("/calls/", "/tool-results/", "/sessions/"):
         assert f'href="{path}">Clear</a>' in page(reviewer.get(path))
+
+
+def test_values_that_are_not_valid_are_reported(
+    reviewer: Client, acme: Account, subtests: pytest.Subtests
+) -> None:
+    for path, query, name in (
+        ("/calls/", {"total": "many"}, "Minimum tokens"),
+        ("/calls/", {"cites": "x"}, "cites"),
+        ("/rules/", {"audience": "nobody"}, "Applies to"),
+        ("/rules/decisions/", {"since": "never"}, "From"),
+        ("/rules/feedback/", {"outcome": "good"}, "Outcome"),
+        ("/knowledge/documents/", {"review": "late"}, "Review"),
+        ("/memory/", {"kind": "thought"}, "kind"),
+    ):
+        with subtests.test(path=path, query=query):
+            report = page(reviewer.get(path, query)).partition("were ignored:")[2]
+            assert name in report.partition("</p>")[0]
+            assert "were ignored:" not in page(reviewer.get(path))
