@@ -6,7 +6,7 @@ Read from the columns of the newest calls of a period, never from their reports.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, Literal, Self
 from uuid import UUID
 
@@ -89,6 +89,10 @@ class Period:
             agent_id=params.get("agent_id") or "",
             model=params.get("model") or "",
         )
+
+    @property
+    def first_day(self) -> date:
+        return timezone.localdate() - timedelta(days=self.days - 1)
 
     def bucket_starts(self) -> list[datetime]:
         """Return the starts of the buckets in local time, as PostgreSQL truncates times."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -94,6 +95,7 @@ def costs(request: WebRequest) -> HttpResponse:
         "period": period,
         "totals": totals_,
         "per_call": totals_.tokens // totals_.calls if totals_.calls else 0,
+        "calls_of_period": build_calls_url(period),
         "narrowed": bool(period.agent_id or period.model),
     }
     if totals_.calls:
@@ -178,14 +180,6 @@ def _build_size_chart(counts: Sequence[int]) -> Chart:
 def _row(
     part: CostShare, by: str, names: Sequence[str], tokens: int, period: Period
 ) -> dict[str, Any]:
-    filter_name = FILTERS.get(by)
-    url = reverse("context:calls") if filter_name else ""
-    query = {"agent_id": period.agent_id, "model": period.model}
-    if filter_name and part.name:
-        query[filter_name] = part.name
-    if by == "session":
-        url, query = reverse("context:session"), {"run": part.name}
-    query_string = urlencode({name: value for name, value in query.items() if value})
     return {
         "part": part,
         "label": _label(part.name, by),
@@ -193,8 +187,22 @@ def _row(
         "colour": names.index(part.name) + 1 if part.name in names else OTHER_COLOUR,
         "share": 100 * part.tokens / tokens,
         "each": part.tokens / part.calls,
-        "url": f"{url}?{query_string}" if url and part.name else "",
+        "url": _build_url(part, by, period) if part.name else "",
     }
+
+
+def _build_url(part: CostShare, by: str, period: Period) -> str:
+    if by == "session":
+        return f"{reverse('context:session')}?{urlencode({'run': part.name})}"
+    return build_calls_url(period, {FILTERS[by]: part.name}) if by in FILTERS else ""
+
+
+def build_calls_url(period: Period, narrower: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the URL of the list of calls with the filters of a period and these."""
+    filters = {"agent_id": period.agent_id, "model": period.model, **narrower}
+    query = {name: value for name, value in filters.items() if value}
+    query["since"] = period.first_day.isoformat()
+    return f"{reverse('context:calls')}?{urlencode(query)}"
 
 
 def _label(name: str, by: str) -> str:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from context.models import ReportQuerySet
 from context.reports import report_labels
 from kmapp.search.variants import VARIANTS
-from kmapp.web.filters import Filters, choice, text
+from kmapp.web.filters import Filters, choice, from_day, text, until_day
 from kmapp.web.object_usage import list_parts
 
 _NUMBER = forms.NumberInput(attrs={"class": "form-control", "min": 0})
@@ -35,6 +35,8 @@ class CallFilter(Filters):
     cost = django_filters.NumberFilter(
         label=_("Minimum cost"), lookup_expr="gte", widget=_MONEY, max_value=10_000_000
     )
+    since = from_day(_("From"), "created_at")
+    until = until_day(_("Until"), "created_at")
 
     def filter_action(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
         return rows.filter(actions__contains=[action])

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from context.models import ContextSettings
 from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
 from context.reports.variant_statistics import Result, list_results
-from context.views.costs import CostsForm
+from context.views.costs import CostsForm, build_calls_url
 from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
@@ -23,7 +23,7 @@ def variants(request: WebRequest) -> HttpResponse:
     results = list_results(period)
     context = {
         "form": form,
-        "rows": [_row(result, settings) for result in results],
+        "rows": [_row(result, settings, period) for result in results],
         "totals": calculate_totals(period),
         "settings": settings,
         "shares": settings.variants.items(),
@@ -33,11 +33,12 @@ def variants(request: WebRequest) -> HttpResponse:
     return render(request, "context/variants/index.html", context)
 
 
-def _row(result: Result, settings: ContextSettings) -> dict[str, Any]:
+def _row(result: Result, settings: ContextSettings, period: Period) -> dict[str, Any]:
     variant, success = VARIANTS.get(result.variant), result.success
     return {
         "result": result,
         "variant": variant,
+        "url": build_calls_url(period, {"variant": result.variant}),
         "share": settings.variants.get(result.variant),
         "percent": 100 * success.share,
         "low": 100 * success.low,

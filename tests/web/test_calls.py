@@ -1,9 +1,11 @@
 """Pages of calls, costs, comparisons and call settings."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.actions.record_call import record_outcome
@@ -136,6 +138,24 @@ def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
     ):
         assert text in page(reviewer.get("/calls/costs/", {"by": by}))
     assert "Nothing matches" in page(reviewer.get("/calls/costs/", {"agent_id": "desk"}))
+
+
+def test_links_to_calls_keep_the_period(reviewer: Client, acme: Account) -> None:
+    call(acme, talk(1), agent_id="shop", model="small")
+    since = (timezone.localdate() - timedelta(days=6)).isoformat()
+    query = {"days": "7", "agent_id": "shop", "by": "model"}
+    links = (
+        f'href="/calls/?agent_id=shop&amp;since={since}"',
+        f'href="/calls/?agent_id=shop&amp;model=small&amp;since={since}"',
+        'href="/calls/variants/?days=7&amp;agent_id=shop"',
+    )
+    assert missing(page(reviewer.get("/calls/costs/", query)), *links) == []
+    text = page(reviewer.get("/calls/variants/", {"days": "7"}))
+    assert f'href="/calls/?variant=v1&amp;since={since}"' in text
+    assert ">shop<" in page(reviewer.get("/calls/", {"since": since}))
+    created_at = timezone.now() - timedelta(days=8)
+    makers.update(ContextCostReport, acme, {}, created_at=created_at)
+    assert "Nothing matches" in page(reviewer.get("/calls/", {"since": since}))
 
 
 def test_savings_are_listed_and_agents_paginated(reviewer: Client, acme: Account) -> None:
