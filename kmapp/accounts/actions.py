@@ -58,12 +58,20 @@ def add_member(
     return member
 
 
-def change_role(member: Membership, *, role: str, actor: Actor, reason: str = "") -> None:
+def change_role(
+    member: Membership, *, role: str, actor: Actor, reason: str = "", former: str = ""
+) -> None:
     """Change the role of a member. An account keeps at least one admin.
 
-    The open invitations of a former admin are revoked in the same commit.
+    The open invitations of a former admin are revoked in the same commit. With `former`, raise
+    Conflict if the member has neither this role nor the new one.
     """
     current = _lock_member(member, stays_admin=role == Membership.Role.ADMIN)
+    if former and current.role not in (former, role):
+        raise Conflict(
+            _("Someone changed this role after you opened this page. Check it and decide again."),
+            code="stale_version",
+        )
     with recording(member.account_id, actor, reason=reason) as commit:
         if role != Membership.Role.ADMIN:
             revoke_sent_invitations(member.user_id, commit)

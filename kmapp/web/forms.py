@@ -110,6 +110,7 @@ class WebhookForm(SettingsForm):
         help_text=_("It cannot be changed later."),
     )
     is_active = forms.BooleanField(label=_("Active"), required=False, initial=True)
+    commit_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -124,6 +124,19 @@ def test_unknown_roles_and_changes_of_the_last_admin_are_refused(
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
+def test_role_that_someone_else_changed_stays(admin: Client, acme: Account, alice: User) -> None:
+    member = makers.get(Membership, acme, user=alice)
+    assert '<input type="hidden" name="former" value="editor">' in page(admin.get("/members/"))
+    with acting(acme):
+        change_role(member, role="viewer", actor=SYSTEM)
+    path = f"/members/{member.pk}/role/"
+    assert admin.post(path, {"role": "reviewer", "former": "editor"}).status_code == 409
+    assert makers.get(Membership, acme, user=alice).role == "viewer"
+    for _each in range(2):  # the second one is the same request again
+        assert admin.post(path, {"role": "reviewer", "former": "viewer"}).status_code == 302
+    assert makers.get(Membership, acme, user=alice).role == "reviewer"
+
+
 def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ada: User) -> None:
     other = makers.member(acme, "second", role="admin")
     own = makers.get(Membership, acme, user=ada)

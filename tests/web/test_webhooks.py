@@ -31,6 +31,21 @@ def test_an_admin_creates_changes_and_deletes_a_webhook(admin: Client, acme: Acc
     assert makers.rows(Webhook, acme) == []
 
 
+def test_webhook_that_someone_else_changed_stays(admin: Client, acme: Account) -> None:
+    admin.post("/webhooks/new/", FORM)
+    [webhook] = makers.rows(Webhook, acme)
+    path = f"/webhooks/{webhook.pk}/"
+    form = {**FORM, "commit_id": str(webhook.commit_id)}
+    assert f'value="{webhook.commit_id}"' in admin.get(path).text
+    assert admin.post(path, {**form, "name": "Archive"}).status_code == 302
+    late = admin.post(path, {**form, "name": "Tickets 2"})
+    assert late.status_code == 422
+    assert "Someone changed this webhook after you opened this page." in late.text
+    assert "Tickets 2" in late.text
+    [webhook] = makers.rows(Webhook, acme)
+    assert webhook.name == "Archive"
+
+
 def test_form_shows_the_error_of_a_refused_address(admin: Client) -> None:
     answer = admin.post("/webhooks/new/", {**FORM, "url": "https://other.test/"})
     assert answer.status_code == 422

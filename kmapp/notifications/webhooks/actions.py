@@ -78,9 +78,17 @@ def create_webhook(
 
 
 def update_webhook(
-    account_id: UUID, webhook_id: UUID, values: Mapping[str, Any], *, actor: Actor
+    account_id: UUID,
+    webhook_id: UUID,
+    values: Mapping[str, Any],
+    *,
+    actor: Actor,
+    commit_id: UUID | None = None,
 ) -> Webhook:
-    """Change name, url, event_types or is_active. Its secret stays the same."""
+    """Change name, url, event_types or is_active. Its secret stays the same.
+
+    With `commit_id`, raise Conflict if a later commit has changed the webhook.
+    """
     webhook = _lock_webhook(account_id, webhook_id)
     checked = dict(values)
     if "url" in checked and checked["url"] != webhook.url:
@@ -90,6 +98,14 @@ def update_webhook(
     changed = {name: value for name, value in checked.items() if getattr(webhook, name) != value}
     if not changed:
         return webhook
+    if commit_id and webhook.commit_id != commit_id:
+        raise Conflict(
+            _(
+                "Someone changed this webhook after you opened this page. Open it again, then make "
+                "your change."
+            ),
+            code="stale_version",
+        )
     with recording(account_id, actor) as commit:
         for name, value in changed.items():
             setattr(webhook, name, value)

@@ -163,7 +163,8 @@ def role(request: WebRequest, pk: UUID) -> HttpResponse:
     if value not in Membership.Role.values:
         raise Invalid(_("Choose one of the roles."))
     new_role = Membership.Role(value)
-    change_role(member, role=new_role, actor=request.actor)
+    former = request.POST.get("former", "")
+    change_role(member, role=new_role, actor=request.actor, former=former)
     return redirect_with_notice(
         request,
         _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},

@@ -64,7 +64,13 @@ def change(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = {**_get_values(form), "is_active": form.cleaned_data["is_active"]}
         try:
-            update_webhook(request.account_id, pk, values, actor=request.actor)
+            update_webhook(
+                request.account_id,
+                pk,
+                values,
+                actor=request.actor,
+                commit_id=form.cleaned_data["commit_id"],
+            )
         except DomainError as error:
             form.add_refusal(error)
         else:
