@@ -45,7 +45,7 @@ from memory.api.write_input import (
     list_foreign_nodes,
 )
 from memory.models import MemoryEntry, MemorySettings
-from memory.models.entry_input import Batch
+from memory.models.entry_input import MAX_TAGS, Batch
 
 
 class Write(AgentView):
@@ -225,7 +225,7 @@ class UpdateInput(MemoryReference):
     kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
     metadata = serializers.DictField(required=False)
     tags = serializers.ListField(
-        child=serializers.CharField(max_length=100), max_length=50, required=False
+        child=serializers.CharField(max_length=100), max_length=MAX_TAGS, required=False
     )
     expires_at = serializers.DateTimeField(
         required=False, allow_null=True, help_text="The end of recall; null for none."

@@ -20,7 +20,7 @@ from kmapp.api.serializers import (
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import MIN_HALF_LIFE_DAYS, OWNER_IDS
-from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import MAX_TAGS, EdgeEnd, NewEdge, NewEntry
 
 BATCH_FIELDS = (*OWNER_IDS, "visibility")
 # A guest, such as a rule, is for one of these alone.
@@ -96,7 +96,7 @@ class EntryInput(OwnerIds):
     title = OptionalText(max_length=500)
     metadata = serializers.DictField(required=False, allow_null=True)
     tags = serializers.ListField(
-        child=serializers.CharField(max_length=100), max_length=50, required=False
+        child=serializers.CharField(max_length=100), max_length=MAX_TAGS, required=False
     )
     entities = serializers.ListField(
         child=serializers.CharField(max_length=200), max_length=100, required=False

@@ -14,6 +14,7 @@ from kmapp.ledger.canonical import encode_canonical
 from memory.models.entries import MemoryEntry
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
+MAX_TAGS = 50  # of a memory that an agent or a person writes
 # Characters of a text in these columns, or of each text of a list.
 MAX_LENGTHS: Mapping[str, int] = {"title": 500, "tags": 100, "entities": 200}
 # Fields of `NewEntry` that a memory has under the same name.

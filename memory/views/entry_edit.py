@@ -56,7 +56,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         form = EditForm.with_values(_form_values(vars(row)), version=row.version)
         return _render_form(request, row, form, HTTPStatus.OK)
-    form = EditForm(request.POST)
+    form = EditForm(request.POST, initial={"tags": ", ".join(row.tags)})
     if not form.is_valid():
         return _render_form(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     seen_values = _load_seen_values(row, form.cleaned_data["version"])

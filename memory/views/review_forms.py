@@ -12,6 +12,7 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, parse_reason
 from memory.actions.review import Decision
 from memory.models import MemoryEntry
+from memory.models.entry_input import MAX_LENGTHS, MAX_TAGS
 
 TEXT = 50_000  # characters, as at the API
 
@@ -45,7 +46,14 @@ class ProposalForm(Styled):
         tags = [tag.strip() for tag in self.cleaned_data["tags"].replace("，", ",").split(",")]
         if any(len(tag) > 100 for tag in tags):  # noqa: PLR2004 - the column's length
             raise forms.ValidationError(_("A tag can have at most 100 characters."))
-        return list(dict.fromkeys(filter(None, tags)))
+        tags = list(dict.fromkeys(filter(None, tags)))
+        # A memory that already has more tags keeps them.
+        if len(tags) > MAX_TAGS and "tags" in self.changed_data:
+            raise forms.ValidationError(
+                _("Enter at most %(most)d tags of at most %(length)d characters.")
+                % {"most": MAX_TAGS, "length": MAX_LENGTHS["tags"]}
+            )
+        return tags
 
     def changed(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that a person changed in a form which showed this state.
@@ -53,7 +61,8 @@ class ProposalForm(Styled):
         A stored tag may contain a comma, and a text other line breaks: unchanged, they stay as
         they are.
         """
-        unchanged = ProposalForm({**state, "tags": ", ".join(state["tags"])})
+        shown = {**state, "tags": ", ".join(state["tags"])}
+        unchanged = ProposalForm(shown, initial=shown)
         unchanged.is_valid()
         return {
             name: self.cleaned_data[name]

@@ -10,6 +10,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
+from memory.models.entry_input import MAX_TAGS
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX, html
@@ -92,6 +93,23 @@ def test_unchanged_tags_and_line_breaks_stay_as_they_are(reviewer: Client, acme:
     form_now = form("It is shut.", 2, title="Door", tags="Paris, Lyon")
     assert reviewer.post(f"/memory/{known.pk}/edit/", form_now).status_code == 302
     assert now(acme, known).tags == ["Paris", "Lyon"]
+
+
+def test_tags_are_limited_as_at_the_api(reviewer: Client, acme: Account) -> None:
+    tags = [f"tag {number}" for number in range(MAX_TAGS + 1)]
+    [known] = remember(acme, "The gate opens at nine.", title="Gate", tags=tags)
+    [proposal] = propose(acme, "Ring twice at the gate.", title="Gate", tags=tags)
+    for entry, path in (
+        (known, f"/memory/{known.pk}/edit/"),
+        (proposal, entry_url("review_edit", proposal)),
+    ):
+        shown = ", ".join(tags)
+        unchanged = form(entry.content, title="Door", tags=shown)
+        assert reviewer.post(path, unchanged).status_code == 302
+        more = reviewer.post(path, form(entry.content, 2, title="Door", tags=f"{shown}, new"))
+        assert more.status_code == 422
+        assert "at most 50 tags" in html(more)
+        assert now(acme, entry).tags == tags
 
 
 def test_refused_edit_keeps_the_input(reviewer: Client, entry: MemoryEntry) -> None:
