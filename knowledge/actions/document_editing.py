@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from uuid import UUID
 
@@ -86,6 +87,18 @@ def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> Knowled
         lock_source(account_id, source.pk)
         _check_new(source, new.ref)
         return ingest_deliveries(source, actor, prepared).documents[0]
+
+
+def has_written(account_id: UUID, actor: Actor, new: NewDocument, *, since: datetime) -> bool:
+    """Return whether the person has stored this new document since a time. Inside `acting`."""
+    rows = KnowledgeDocument.objects.of(account_id).not_removed()
+    return rows.filter(
+        source__scope="",
+        source__name=new.source,
+        ref=new.ref,
+        created_by=str(actor),
+        created_at__gte=since,
+    ).exists()
 
 
 def save_document(

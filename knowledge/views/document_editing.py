@@ -6,17 +6,14 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import Conflict, DomainError, Invalid
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.markdown import render_markdown
 from kmapp.web.object_links import find_object_text
@@ -25,8 +22,8 @@ from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way_merge import Field, has_conflict_marks, merge_texts
 from knowledge.actions.document_editing import (
     MAX_LENGTH,
-    NewDocument,
     create_document,
+    has_written,
     is_editable,
     load_text,
     save_document,
@@ -34,72 +31,12 @@ from knowledge.actions.document_editing import (
 from knowledge.actions.drafts import delete_draft, find_draft, save_draft
 from knowledge.actions.images import check_image, check_size, store_image
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeSource
+from knowledge.views.document_forms import NewForm, TextForm
 from knowledge.views.documents import get_document
 
 TEMPLATE = "knowledge/documents/form.html"
 INVALID = HTTPStatus.UNPROCESSABLE_ENTITY
-IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp"
 OWN_SOURCES = ("upload", "file_set")  # kinds whose documents people write
-
-
-class TextForm(Styled):
-    version = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
-    text = forms.CharField(
-        label=gettext_lazy("Text"),
-        max_length=MAX_LENGTH,
-        strip=False,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 24, "class": "form-control editor-text"}),
-    )
-    image = forms.FileField(
-        label=gettext_lazy("Image"),
-        required=False,
-        widget=forms.FileInput(attrs={"accept": IMAGE_TYPES}),
-    )
-
-    def read_text(self) -> str:
-        """Return the text as it was entered, even if it is too long to be saved."""
-        return str(self.data.get("text", "")).replace("\r\n", "\n").replace("\x00", "")
-
-    def clean_text(self) -> str:
-        return self.read_text()
-
-    def draft_values(self) -> dict[str, str | int]:
-        data = self.cleaned_data
-        names = {"source_name": "source", "folder": "folder", "title": "title"}
-        values = {column: data.get(name) or "" for column, name in names.items()}
-        text = data.get("text", self.read_text())
-        return {"text": text, "base_version": data.get("version") or 0, **values}
-
-    @classmethod
-    def of_draft(cls, draft: KnowledgeDraft) -> "TextForm":
-        values = {
-            name: getattr(draft, column)
-            for name, column in (
-                *(("text", "text"), ("version", "base_version"), ("title", "title")),
-                *(("source", "source_name"), ("folder", "folder")),
-            )
-        }
-        return cls(initial=values)
-
-
-class NewForm(TextForm):
-    title = forms.CharField(label=gettext_lazy("Title"), max_length=200)
-    source = forms.CharField(
-        label=gettext_lazy("Source"),
-        max_length=200,
-        initial=gettext_lazy("Handbook"),
-        help_text=gettext_lazy("Enter a new name to create a source; it is trusted."),
-        widget=forms.TextInput(attrs={"list": "known-sources", "autocomplete": "off"}),
-    )
-    folder = forms.CharField(
-        label=gettext_lazy("Folder"),
-        max_length=500,
-        required=False,
-        help_text=gettext_lazy("For example guides/tea; leave empty for none."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
-    field_order = ("version", "title", "source", "folder", "text", "image")
 
 
 @page_view("GET", "POST")
@@ -127,10 +64,8 @@ def write_document(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _create_document(request: WebRequest, form: NewForm) -> HttpResponse | AfterCommit:
-    names = ("source", "folder", "title", "text")
-    new = NewDocument(**{name: form.cleaned_data[name] for name in names})
     try:
-        document = create_document(request.account_id, request.actor, new)
+        document = create_document(request.account_id, request.actor, form.new_document())
     except DomainError as error:
         form.add_error("title" if error.code == "path_taken" else None, error.message)
         return AfterCommit(partial(_render_form, request, form, status=INVALID))
@@ -216,12 +151,21 @@ def _draft_url(document: KnowledgeDocument | None) -> str:
 def _save_draft(
     request: WebRequest, form: TextForm, document: KnowledgeDocument | None
 ) -> HttpResponse:
-    pk = document.pk if document else None
-    draft = save_draft(request.account_id, request.user, pk, form.draft_values())
+    pk, values = document.pk if document else None, form.draft_values()
+    is_late = request.htmx and isinstance(form, NewForm) and _is_saved(request, form)
+    draft = None if is_late else save_draft(request.account_id, request.user, pk, values)
     if request.htmx:
-        context = _render_preview(request, document, draft.text) | {"draft": draft}
+        context = _render_preview(request, document, str(values["text"])) | {"draft": draft}
         return render(request, f"{TEMPLATE}#preview", context)
     return redirect(f"{_draft_url(document)}#preview")
+
+
+def _is_saved(request: WebRequest, form: NewForm) -> bool:
+    """Return whether the document of this page is saved, so that a late draft is not stored."""
+    opened_at = form.cleaned_data.get("opened_at")
+    return opened_at is not None and has_written(
+        request.account_id, request.actor, form.new_document(), since=opened_at
+    )
 
 
 def _insert_image(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
@@ -22,6 +23,7 @@ from tests.makers import settle
 from tests.timing import assert_linear
 from tests.web.pages import HTMX, default_button, page
 
+WRITE = "/knowledge/write/"
 TEA = "# Tea\n\nOolong at 95 degrees.\n\nGreen tea at 80.\n"
 
 
@@ -158,6 +160,19 @@ def test_drafts_belong_to_one_person(reviewer: Client, admin: Client, acme: Acco
         reviewer.post("/knowledge/write/", {**new, "text": text})
     assert [each.text for each in makers.rows(KnowledgeDraft, acme)] == ["Two"]
     assert "Two" in page(reviewer.get("/knowledge/write/"))
+
+
+def test_draft_that_arrives_after_the_document_is_saved_is_not_stored(
+    reviewer: Client, acme: Account
+) -> None:
+    opened_at = re.findall(r'name="opened_at" value="([^"]+)"', page(reviewer.get(WRITE)))[0]
+    new = {"title": "White tea", "source": "Handbook", "version": 0, "text": "Dried in the sun."}
+    assert reviewer.post(WRITE, {**new, "opened_at": opened_at}).status_code == 302
+    late = {**new, "do": "draft", "opened_at": opened_at}
+    assert "Draft saved at" not in page(reviewer.post(WRITE, late, headers=HTMX))
+    assert makers.rows(KnowledgeDraft, acme) == []
+    for other in ({"title": "Green tea"}, {"opened_at": timezone.now().isoformat()}):
+        assert "Draft saved at" in page(reviewer.post(WRITE, late | other, headers=HTMX))
 
 
 def test_images_are_checked_and_served_to_members_only(
