@@ -92,6 +92,11 @@ def test_archived_account_is_read_only_for_agents(acme: Account, rival: Account)
     agent.get("webhooks", 200)
     for path in ("memory/store", "knowledge/sources", "webhooks", "context/assemble"):
         assert agent.post(path, {"text": "New."}, 403)["error"] == "account_archived", path
+    context = {"intent": "fetch"}
+    agent.post("memory/rules/evaluate", {"context": context}, 200)
+    selection = {"context": context, "candidates": ["bash"]}
+    refused = agent.post("memory/tools/select", selection, 403)  # it would record a decision
+    assert refused["error"] == "account_archived"
 
 
 def test_archiving_says_what_it_hits_and_can_be_undone(
