@@ -69,7 +69,7 @@ class Event(AgentView):
                 raise NotFound("Event not found.")
             answer = serialize_event(event)
         if not _may_read_result(self.request.auth, event.topic):
-            answer["result"] = None
+            _hide_content(answer)
         return Response(answer)
 
 
@@ -83,6 +83,18 @@ def _may_read_result(principal: KeyPrincipal, topic: str) -> bool:
     if not granted:
         require_scope(principal, next(iter(scopes), Scope.MEMORY_READ))
     return any(each.only_reads for each in granted)
+
+
+def _hide_content(answer: EventShown) -> None:
+    """Remove the result, and all of an error but its type: the message may quote stored text."""
+    answer["result"] = None
+    answer["last_error"] = _get_error_type(answer["last_error"])
+    for delivery in answer["deliveries"]:
+        delivery["last_error"] = _get_error_type(delivery["last_error"])
+
+
+def _get_error_type(error: str | None) -> str | None:
+    return error.partition(":")[0] if error else None
 
 
 def _find_worst_state(states: set[Delivery.State]) -> str:

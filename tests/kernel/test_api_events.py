@@ -109,5 +109,13 @@ def test_event_is_visible_to_keys_of_its_area(acme: Account, knowledge_event: UU
     ):
         event = makers.agent(acme, [scope]).get(path, 200)
         assert (event["state"], event["result"]) == ("PENDING", result), scope
+    makers.update(Delivery, acme, {}, last_error="ValueError: Tea.")
+    for scope, error in (
+        ("knowledge:read", "ValueError: Tea."),
+        ("knowledge:write", "ValueError"),  # the message may quote a text
+    ):
+        event = makers.agent(acme, [scope]).get(path, 200)
+        [delivery] = event["deliveries"]
+        assert (event["last_error"], delivery["last_error"]) == (error, error), scope
     for scope in ("memory:write", "context:read", "debug"):
         assert makers.agent(acme, [scope]).get(path, 403)["error"] == "missing_scope", scope
