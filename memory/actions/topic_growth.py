@@ -48,12 +48,13 @@ Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 
 @dataclass(slots=True)
 class GrowthResult:
-    """Numbers of one run, and the suggestions for the groups that it examined."""
+    """Numbers of one run, the topics that it examined, and the suggestions about them."""
 
     created: int = 0
     joined: int = 0  # memories that became members of a topic
     unassigned: int = 0  # memories without a topic
     is_complete: bool = True  # all memories were examined
+    examined: set[UUID] = field(default_factory=set)  # topics of the audiences that it completed
     suggestions: list[TopicSuggestion] = field(default_factory=list)  # not saved
 
 
@@ -78,6 +79,7 @@ def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResul
         audiences, topics = deque(find_audiences(account_id)), find_topics(account_id)
     audiences.rotate(-turn * AUDIENCE_STEP)
     for audience in audiences:
+        audience_topics: set[UUID] = set()
         for group in read_groups(account_id, audience, topics, turn=turn):
             if monotonic() - began > RUN_SECONDS:
                 run.is_complete = False
@@ -88,6 +90,8 @@ def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResul
                 with acting(account_id):
                     topics.update(find_topics(account_id, group.ids))
             run.suggestions += suggest_changes(account_id, group, topics)
+            audience_topics.update(group.number_topics(topics)[0])
+        run.examined |= audience_topics
     return run
 
 

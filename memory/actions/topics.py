@@ -149,11 +149,14 @@ def _lock_topic(decision: Decision) -> MemoryEntry:
 
 
 def refresh_suggestions(
-    account_id: UUID, candidates: Sequence[TopicSuggestion], *, is_complete: bool = True
+    account_id: UUID,
+    candidates: Sequence[TopicSuggestion],
+    *,
+    examined: Collection[UUID] | None = None,
 ) -> int:
     """Replace the open suggestions by these, and return their number.
 
-    If the run was not complete, those of topics that it did not examine stay.
+    With `examined`, those about topics that are neither in it nor in `candidates` stay.
 
     What a person declined is not suggested again. Pages of an audience may suggest the same merge.
     """
@@ -162,8 +165,8 @@ def refresh_suggestions(
         rows = TopicSuggestion.objects.of(account_id)
         declined = {_suggestion_key(row) for row in rows.filter(state=State.DECLINED)}
         replaced = rows.exclude(state=State.DECLINED)
-        if not is_complete:
-            replaced = replaced.filter(topic__in={row.topic_id for row in candidates})
+        if examined is not None:
+            replaced = replaced.filter(topic__in={*examined, *(row.topic_id for row in candidates)})
         replaced.delete()
         unique = {_suggestion_key(row): row for row in candidates}
         new = [row for key, row in unique.items() if key not in declined]

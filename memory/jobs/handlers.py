@@ -138,7 +138,8 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 def grow_account_topics(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM, turn=int(time()) // TOPICS_INTERVAL)
-    refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)
+    examined = None if run.is_complete else run.examined
+    refresh_suggestions(jobs[0].account_id, run.suggestions, examined=examined)
 
 
 @on(

@@ -91,7 +91,8 @@ class Command(BaseCommand):
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
-        suggested = refresh_suggestions(account.pk, run.suggestions, is_complete=run.is_complete)
+        examined = None if run.is_complete else run.examined
+        suggested = refresh_suggestions(account.pk, run.suggestions, examined=examined)
         with acting(account):
             serialized: list[dict[str, Any]] = [
                 {
