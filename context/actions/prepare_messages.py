@@ -16,6 +16,7 @@ from context.archives.placeholder_swap import (
     find_references,
     list_older_slots,
     list_oversized_slots,
+    map_calls,
     map_tool_names,
     slot_position,
 )
@@ -30,7 +31,6 @@ from context.archives.retrieval import (
 from context.assembly.messages import (
     Message,
     Slot,
-    index_calls,
     last_user_text,
     list_slots,
     replace_texts,
@@ -113,14 +113,15 @@ def _render_placeholders(rows: Mapping[Any, ToolResultArchive]) -> dict[Any, str
 def build_new_results(
     messages: Sequence[Message], slots_: Iterable[Slot], within: ArchiveScope, **common: str
 ) -> list[NewResult]:
-    name, calls = map_tool_names(messages), index_calls(messages)
-    inputs: dict[str, tuple[Any, int]] = {}  # by call, with their lengths
+    name, find_call = map_tool_names(messages), map_calls(messages)
+    inputs: dict[int, tuple[Any, int]] = {}  # by identity of the call, with their lengths
     results, left = [], MAX_INPUTS
     for slot in slots_:
-        if slot.call_id in calls and slot.call_id not in inputs:
-            value = calls[slot.call_id].input
-            inputs[slot.call_id] = value, len(encode_json(value))
-        tool_input, length = inputs.get(slot.call_id, (None, 0))
+        call = find_call(slot)
+        if call and id(call) not in inputs:
+            value = call.input
+            inputs[id(call)] = value, len(encode_json(value))
+        tool_input, length = inputs.get(id(call), (None, 0))
         if length > left:
             tool_input, length = None, 0
         left -= length

@@ -1,11 +1,22 @@
 """Which tool results of a conversation are replaced by placeholders, and which return. Pure."""
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from uuid import UUID
 
 from context.archives.placeholders import parse_passages_header, parse_placeholder
-from context.assembly.messages import Message, Path, Slot, index_calls, list_slots, split_turns
+from context.assembly.messages import (
+    Message,
+    Path,
+    Slot,
+    ToolCall,
+    list_calls,
+    list_slots,
+    split_turns,
+)
 
 Position = tuple[int, Path]
 
@@ -21,12 +32,33 @@ def slot_position(slot: Slot) -> Position:
     return slot.index, slot.path
 
 
+def map_calls(messages: Sequence[Message]) -> Callable[[Slot], ToolCall | None]:
+    """Return a function from a slot to its call: the last one before it, as clients repeat ids."""
+    by_id: dict[str, list[tuple[int, ToolCall]]] = defaultdict(list)
+    for index, message in enumerate(messages):
+        for call in list_calls(message):
+            by_id[call.id].append((index, call))
+
+    def find_call(slot: Slot) -> ToolCall | None:
+        calls = by_id.get(slot.call_id)
+        if not calls:
+            return None
+        place = bisect_left(calls, slot.index, key=itemgetter(0))
+        return calls[max(0, place - 1)][1]
+
+    return find_call
+
+
 def map_tool_names(messages: Sequence[Message]) -> Callable[[Slot], str]:
     """Return a function from a slot to the name of its tool."""
-    names = {call.id: call.name for call in index_calls(messages).values()}
-    return lambda slot: (
-        names.get(slot.call_id) or str(messages[slot.index].get("name") or "unknown_tool")
-    )
+    find_call = map_calls(messages)
+
+    def find_name(slot: Slot) -> str:
+        call = find_call(slot)
+        name = call.name if call else ""
+        return name or str(messages[slot.index].get("name") or "unknown_tool")
+
+    return find_name
 
 
 def list_older_slots(messages: Sequence[Message], keep_turns: int) -> list[Slot]:

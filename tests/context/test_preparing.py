@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.archives.placeholder_swap import find_references
 from context.archives.placeholders import parse_placeholder
+from context.models import ToolResultArchive
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -72,6 +73,20 @@ def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
     assert loaded["loaded"][0]["why"] == {"strategy": "named"}
     back = agent.post("context/restore", {**body, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
+
+
+def test_results_of_repeated_call_ids_belong_to_the_call_before_them(
+    agent: Agent, acme: Account
+) -> None:
+    messages = conversation(LONG, f"{LONG}!", "short")
+    for message, name in ((messages[2], "search_manual"), (messages[6], "read_page")):
+        [call] = message["tool_calls"]
+        call["id"], call["function"] = "same", {"name": name, "arguments": f'{{"by": "{name}"}}'}
+    messages[3]["tool_call_id"] = messages[7]["tool_call_id"] = "same"
+    agent.post("context/prepare", {"messages": messages, "conversation_id": "c1"})
+    archives = makers.rows(ToolResultArchive, acme)
+    names = {archive.tool_name: archive.tool_input for archive in archives}
+    assert names == {"search_manual": {"by": "search_manual"}, "read_page": {"by": "read_page"}}
 
 
 def test_loaded_results_are_limited_in_all_their_places(
