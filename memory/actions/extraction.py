@@ -15,7 +15,13 @@ from kmapp.providers.errors import ProviderError
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions import apply_extraction
 from memory.actions.apply_extraction import finish
-from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer
+from memory.actions.model_requests import (
+    Answer,
+    InvalidAnswer,
+    describe_image,
+    limit_answer_time,
+    request_answer,
+)
 from memory.extraction import response_schema as schema
 from memory.extraction.conversation import (
     ASSISTANT,
@@ -38,6 +44,7 @@ from memory.extraction.response_schema import Fact, FactDecision, ParsedItems, R
 from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
 from memory.retrieval.search import SearchRequest, search_memories
 
+ANSWER_SECONDS = 180.0  # of all answers about one input: jobs end after 200 s
 MAX_SIMILAR = 5  # memories that a fact is compared with
 # Kinds that a fact may change: neither messages nor memories that represent others.
 CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
@@ -55,7 +62,8 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
     if row is None:
         return
     try:
-        _RUNNERS[row.kind](row, settings)
+        with limit_answer_time(ANSWER_SECONDS):
+            _RUNNERS[row.kind](row, settings)
     except InvalidAnswer as error:
         apply_extraction.record_failure(row, error)
         raise

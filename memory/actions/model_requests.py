@@ -1,19 +1,24 @@
 """Requests to the chat model for a parsed answer, with one chance to repair it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 
 from kmapp.providers import chat
 from kmapp.providers.chat import Message
-from kmapp.providers.errors import Refused
+from kmapp.providers.errors import ProviderTimeout, Refused
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import InvalidResponse
 
 T = TypeVar("T")
 MAX_ANSWER_LENGTH = 20_000  # characters that are stored
+# When the time for all answers of a job ends. Without it, only each answer has a deadline.
+_until: ContextVar[float | None] = ContextVar("answers_until", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +59,35 @@ def request_answer(
         raise InvalidAnswer(str(error), raw) from error
 
 
+@contextmanager
+def limit_answer_time(seconds: float) -> Iterator[None]:
+    """Limit the time of all answers that are requested inside the block together."""
+    token = _until.set(monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def _compute_deadline() -> float:
+    """Return the seconds for the next answer. Raise ProviderTimeout if none are left."""
+    until = _until.get()
+    if until is None:
+        return settings.CHAT_DEADLINE
+    left = until - monotonic()
+    if left <= 0:
+        raise ProviderTimeout("The answers of the chat model took too long together.")
+    return min(settings.CHAT_DEADLINE, left)
+
+
 def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     try:
-        return chat.complete_chat(messages, schema=schema, deadline=settings.CHAT_DEADLINE)
+        return chat.complete_chat(messages, schema=schema, deadline=_compute_deadline())
     except Refused:
         if schema is None:
             raise
         # Some servers do not support schemas; the prompt describes the form as well.
-        return chat.complete_chat(messages, deadline=settings.CHAT_DEADLINE)
+        return chat.complete_chat(messages, deadline=_compute_deadline())
 
 
 def describe_image(image: str) -> str:
@@ -73,7 +99,7 @@ def describe_image(image: str) -> str:
     description = chat.complete_chat(
         [{"role": "user", "content": content}],
         model=settings.VISION_MODEL,
-        deadline=settings.CHAT_DEADLINE,
+        deadline=_compute_deadline(),
     )
     return sanitize_answer(description).strip()
 

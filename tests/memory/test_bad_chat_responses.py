@@ -12,6 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery
+from memory.actions.extraction import ANSWER_SECONDS
 from memory.models import Extraction, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -239,6 +240,17 @@ def test_unavailable_model_is_retried(
     run_due_jobs()
     assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
     assert set(current_memories(acme)) == {DOG, "Mira has a cat."}
+
+
+def test_answers_have_a_time_limit_together(
+    model: FakeProvider, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.become(reply=ANSWERS["not JSON"])  # a second answer is requested
+    times = iter([0.0, 0.0, ANSWER_SECONDS])
+    monkeypatch.setattr("memory.actions.model_requests.monotonic", lambda: next(times))
+    event = add_conversation(agent, "I have a cat.")
+    assert (event["state"], event["attempts"]) == ("PENDING", 1)
+    assert event["last_error"].startswith("ProviderTimeout: ")
 
 
 def test_works_without_response_schemas(model: FakeProvider, agent: Agent, acme: Account) -> None:
