@@ -32,6 +32,8 @@ from memory.views.saved_views import view_url, visible_views
 Form = MemoryExport.Form
 CONTENT_TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
+# Not on the page, and up to megabytes in each row.
+UNLISTED_COLUMNS = ("slots", "sources", "entities", "raw_ref", "evidence_ref")
 FIRST_FILTERS = ("status", "kind", "user_id")  # always visible; the others can be expanded
 
 
@@ -80,9 +82,9 @@ def _render_list(
 
 
 def _load_rows(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
-    """Return these memories in order. Only the rows of one page load all their columns."""
+    """Return these memories in order, with the columns of the page."""
     rows = MemoryEntry.objects.of(account_id).with_embedding_state(active_model().pk)
-    rows_by_id = rows.in_bulk(ids)
+    rows_by_id = rows.defer(*UNLISTED_COLUMNS).in_bulk(ids)
     return [rows_by_id[pk] for pk in ids if pk in rows_by_id]
 
 

@@ -15,6 +15,7 @@ from kmapp.search.models import Vector
 from kmapp.web import bounded_counts
 from memory.models import MemoryEntry
 from memory.retrieval.entry_list import DEFAULT_COLUMNS, Listing
+from memory.views.entry_list import UNLISTED_COLUMNS
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX, html
@@ -54,6 +55,12 @@ def test_search_covers_every_user_and_status(reviewer: Client, acme: Account) ->
         text = listed(reviewer, q=name)
         assert "Ada" in text
         assert "Ben" not in text
+
+
+def test_list_does_not_load_metadata(reviewer: Client, acme: Account) -> None:
+    remember(acme, "Lin likes oolong tea.", metadata={"notes": "x" * 100_000})
+    [row] = reviewer.get("/memory/").context["page"].object_list
+    assert set(UNLISTED_COLUMNS) == row.get_deferred_fields()
 
 
 def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
