@@ -5,15 +5,14 @@ transaction within the remaining time. A source that fails or is too slow is ski
 records it: retrieval never fails a call.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, OperationalError, connection
 
 from context.assembly.call_input import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
@@ -25,10 +24,11 @@ from context.assembly.snippets import (
     memory_snippet,
     rule_citation,
 )
+from context.assembly.source_deadline import limit_source
 from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import get_breaker
-from kmapp.providers.errors import ProviderError, ProviderTimeout
+from kmapp.providers.errors import ProviderError
 from kmapp.search.index_queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
 from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
@@ -50,7 +50,6 @@ log = structlog.get_logger()
 
 REMOTE_SHARE = 0.5  # of the remaining time, for another kmapp; the rest is for the local fallback
 MIN_MS = 20  # with less time left, a source is skipped
-QUERY_CANCELED = "57014"  # SQLSTATE of a statement that timed out
 LORE_TOKENS = 1_000
 # No degradation, so that the report lists it separately.
 QUERY_VECTOR_CACHED = "km_query_vector_cached"
@@ -128,7 +127,7 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
         return
     partial = Retrieved(meaning=results.meaning)
     try:
-        with _guard_source(name, request), _statement_timeout(request.account_id, left):
+        with _guard_source(name, request), limit_source(request.account_id, left):
             SOURCES[name](request, partial)
     except ProviderError as error:
         results.decisions.append({"action": error.code, "source": name, "message": error.message})
@@ -151,25 +150,6 @@ def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManage
         return nullcontext()
     endpoint = f"retrieval://{name}?account={request.account_id}"
     return get_breaker(endpoint, is_shared=False).guard()
-
-
-@contextmanager
-def _statement_timeout(account_id: UUID, left: float) -> Iterator[None]:
-    """Run a transaction with this statement timeout in milliseconds.
-
-    Translates database errors into those that the circuit breaker counts.
-    """
-    try:
-        with acting(account_id), connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{left:.0f}"])
-            yield
-            cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") == QUERY_CANCELED:
-            raise ProviderTimeout(f"No result within {left:.0f} ms.") from error
-        raise ProviderError("The database did not respond.") from error
-    except DatabaseError as error:
-        raise ProviderError("The database rejected the query.") from error
 
 
 # --- Memory ---------------------------------------------------------------------------------------
