@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from opentelemetry.trace import SpanKind, StatusCode
+from psycopg.errors import LockNotAvailable
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
@@ -35,6 +36,7 @@ from kmapp.outbox.registry import (
 from kmapp.runtime import tracing
 
 log = structlog.get_logger()
+LOCK_PAUSE = 5.0  # seconds before a job that did not get a lock runs again
 
 # Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
 # finds the work.
@@ -230,6 +232,9 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         waiting = RetryLater("read-only ledger", seconds=error.retry_after)
         return {job.id: waiting for job in jobs}
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
+        if isinstance(error.__cause__, LockNotAvailable):  # another transaction holds the lock
+            waiting = RetryLater("lock", seconds=LOCK_PAUSE)
+            return {job.id: waiting for job in jobs}
         kind = type(error).__name__  # the message may quote a memory; only the delivery has it
         log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)
         return {job.id: error for job in jobs}

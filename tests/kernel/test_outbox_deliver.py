@@ -7,8 +7,9 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
@@ -43,6 +44,13 @@ def publish_jobs(account: Account, count: int) -> None:
 def states(account: Account) -> list[str]:
     with acting(account):
         return [str(row.state) for row in Delivery.objects.of(account)]
+
+
+def lock_timeout() -> OperationalError:
+    """Return the error of Django for a lock that another transaction held for too long."""
+    error = OperationalError("canceling statement due to lock timeout")
+    error.__cause__ = LockNotAvailable()
+    return error
 
 
 def test_wakes_another_worker_once_when_jobs_are_due(acme: Account) -> None:
@@ -84,6 +92,7 @@ def test_postponed_handler_is_not_called_again(acme: Account) -> None:
     [
         (RetryLater("not_yet", seconds=60), "not_yet"),
         (ReadOnly("Its ledger is older than its checkpoint.", retry_after=60), "read-only ledger"),
+        (lock_timeout(), "lock"),
     ],
 )
 def test_postponed_job_does_not_block_others(acme: Account, error: Exception, reason: str) -> None:
