@@ -18,7 +18,7 @@ from memory.extraction.response_schema import InvalidResponse
 T = TypeVar("T")
 MAX_ANSWER_LENGTH = 20_000  # characters that are stored
 # When the time for all answers of a job ends. Without it, only each answer has a deadline.
-_until: ContextVar[float | None] = ContextVar("answers_until", default=None)
+_answers_until: ContextVar[float | None] = ContextVar("answers_answers_until", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +62,16 @@ def request_answer(
 @contextmanager
 def limit_answer_time(seconds: float) -> Iterator[None]:
     """Limit the time of all answers that are requested inside the block together."""
-    token = _until.set(monotonic() + seconds)
+    token = _answers_until.set(monotonic() + seconds)
     try:
         yield
     finally:
-        _until.reset(token)
+        _answers_until.reset(token)
 
 
 def _compute_deadline() -> float:
     """Return the seconds for the next answer. Raise ProviderTimeout if none are left."""
-    until = _until.get()
+    until = _answers_until.get()
     if until is None:
         return settings.CHAT_DEADLINE
     left = until - monotonic()

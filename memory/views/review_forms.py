@@ -61,8 +61,8 @@ class ProposalForm(Styled):
         A stored tag may contain a comma, and a text other line breaks: unchanged, they stay as
         they are.
         """
-        shown = {**state, "tags": ", ".join(state["tags"])}
-        unchanged = ProposalForm(shown, initial=shown)
+        displayed = {**state, "tags": ", ".join(state["tags"])}
+        unchanged = ProposalForm(displayed, initial=displayed)
         unchanged.is_valid()
         return {
             name: self.cleaned_data[name]
