@@ -96,6 +96,19 @@ def test_both_formats_are_parsed() -> None:
     assert [m.message_text(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
 
 
+def test_text_next_to_results_stays_in_the_turn_of_their_calls() -> None:
+    call = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "u1", "content": "At nine."}
+    messages: list[m.Message] = [
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result, {"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": [{"type": "text", "text": "And where?"}]},
+        {"role": "user", "content": []},
+    ]
+    assert m.split_turns(messages) == [range(3), range(3, 5)]
+
+
 def test_only_the_given_slot_is_replaced() -> None:
     slot = m.list_slots(ANTHROPIC)[1]
     changed = m.replace_texts(ANTHROPIC, {(slot.index, slot.path): "gone"})
