@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from kmapp.providers import chat
-from kmapp.providers.errors import ProviderError, ProviderTimeout
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 from tests.fake_provider import FakeProvider
 
 MESSAGES = [{"role": "user", "content": "Say yes."}]
@@ -73,5 +73,5 @@ def test_response_without_text_is_an_error(
     provider: FakeProvider, talker: ModuleType, reply: object
 ) -> None:
     provider.become(reply=reply)
-    with pytest.raises(ProviderError, match="without text"):
+    with pytest.raises(Faulted, match="without text"):
         talker.complete_chat([{"role": "user", "content": ""}], deadline=5)
