@@ -18,7 +18,7 @@ from django.db import DatabaseError, OperationalError, connection
 from context.assembly.call_input import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
 from context.assembly.remote_retrieval import search_remote
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_requests import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.snippets import (
     knowledge_snippet,
     lore_snippet,
