@@ -165,7 +165,9 @@ def test_sources_are_extracted() -> None:
     text = (
         "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"
     )
-    assert extractive.extract_sources(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
+    sources = ["手册/权限.md", "faq.md", "https://example.test/a"]
+    assert extractive.extract_sources(text) == sources
+    assert extractive.extract_sources(f"{text}https://example.test/?data={'a' * 500}") == sources
 
 
 # --- Pruning --------------------------------------------------------------------------------------
