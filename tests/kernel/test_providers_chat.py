@@ -1,6 +1,8 @@
 """Calls of a chat model."""
 
+from collections.abc import Coroutine
 from types import ModuleType
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -58,6 +60,18 @@ def test_slow_response_ends_at_the_deadline(provider: FakeProvider, talker: Modu
 def test_failed_response_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
     provider.become(mode)
     with pytest.raises(ProviderError):
+        talker.complete_chat(MESSAGES, deadline=5)
+
+
+def test_deeply_nested_response_is_an_error(
+    talker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def respond(call: Coroutine[Any, Any, bytes], _seconds: float) -> bytes:
+        call.close()
+        return b"[" * 100_000
+
+    monkeypatch.setattr("kmapp.providers.client.run_with_deadline", respond)
+    with pytest.raises(Faulted, match="not JSON"):
         talker.complete_chat(MESSAGES, deadline=5)
 
 
