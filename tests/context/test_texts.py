@@ -90,6 +90,7 @@ def test_other_text_is_no_placeholder(text: str) -> None:
     assert parse_placeholder(whole + text) is None or not text
     assert parse_placeholder(text + whole) is None or not text
     assert parse_placeholder(whole.replace(f'"{KEY}")', f'"{uuid4()}")')) is None
+    assert parse_placeholder(whole.replace("Summary:", "Summary:" + " long" * 400)) is None
 
 
 def test_passages_name_their_archive() -> None:
