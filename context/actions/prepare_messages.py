@@ -23,6 +23,7 @@ from context.archives.placeholders import render_placeholder
 from context.archives.retrieval import (
     EmbeddedQuery,
     Relevance,
+    load_archive,
     load_passages,
     measure_relevance,
     readable_archives,
@@ -248,10 +249,7 @@ def _load_text(question: EmbeddedQuery, preparation: Preparation, pk: UUID) -> t
     if max_tokens:
         return load_passages(question, pk, within, max_tokens, has_header=True).text, "passages"
     with acting(account_id):
-        archive = readable_archives(account_id, within).filter(pk=pk).first()
-    if archive is None:
-        raise NotFound("The tool result does not exist.")
-    return archive.result_full, "whole"
+        return load_archive(account_id, pk, within).result_full, "whole"
 
 
 def restore_placeholders(

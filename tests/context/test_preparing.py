@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.archives.placeholder_swap import find_references
 from context.archives.placeholders import parse_placeholder
+from context.models import ToolResultArchive
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -56,7 +57,7 @@ def test_models_may_write_any_arguments(agent: Agent, arguments: str) -> None:
     assert messages[2]["tool_calls"] in calls
 
 
-def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
+def test_conversation_is_prepared_and_restored(agent: Agent, acme: Account) -> None:
     messages = conversation(LONG, "short", LONG + "!")
     body = {"messages": messages, "conversation_id": "c1"}
     first = agent.post("context/prepare", body)
@@ -70,6 +71,7 @@ def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
     loaded = agent.post("context/prepare", {**body, "load_uuids": [str(uuid)]})
     assert loaded["messages"] == messages
     assert loaded["loaded"][0]["why"] == {"strategy": "named"}
+    assert makers.get(ToolResultArchive, acme).load_count == 1
     back = agent.post("context/restore", {**body, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
 
