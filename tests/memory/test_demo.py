@@ -176,3 +176,15 @@ def test_interrupted_load_of_calls_is_continued(
         demo()
     assert demo().startswith("86 model calls added")
     assert demo().startswith("0 model calls added")
+
+
+def test_interrupted_load_of_documents_is_continued(
+    committed: str, acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DEMO_LOADERS = ["knowledge.management.demo.load"]
+    with monkeypatch.context() as patched:
+        patched.setattr("knowledge.management.demo.load.prepare_deliveries", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            demo()
+    assert demo().startswith("6 documents and 4 lore entries added")
+    assert demo().startswith("0 documents and 0 lore entries added")
