@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.assembly import messages as m
+from context.assembly.token_counts import count_message
 from tests.context.builders import conversations, unpaired
 
 OPENAI: list[m.Message] = [
@@ -107,6 +108,13 @@ def test_text_next_to_results_stays_in_the_turn_of_their_calls() -> None:
         {"role": "user", "content": []},
     ]
     assert m.split_turns(messages) == [range(3), range(3, 5)]
+
+
+def test_fields_that_a_provider_added_are_counted() -> None:
+    plain: m.Message = {"role": "assistant", "content": "At nine.", "name": "desk", "refusal": None}
+    reasoned = {**plain, "reasoning_content": "tea " * 1_000, "reasoning_details": [{"n": 1}]}
+    assert count_message(plain) == count_message({"role": "assistant", "content": "At nine."})
+    assert count_message(reasoned) > count_message(plain) + 1_000
 
 
 def test_only_the_given_slot_is_replaced() -> None:
