@@ -90,7 +90,7 @@ def list_sessions(
     horizon = max(horizons, default=None)
     # Rows of the same time as the horizon may not be read: the next page begins with them.
     following = horizon + datetime.resolution if horizon else None
-    if following and before and following >= before:  # more rows of one time than are read
+    if horizon and before and horizon + datetime.resolution >= before:  # too many rows of one time
         horizon, following = horizon - datetime.resolution, horizon
     ranked = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)
     complete = [run_id for run_id in ranked if horizon is None or newest[run_id] > horizon]
