@@ -76,6 +76,18 @@ def test_conversation_is_prepared_and_restored(agent: Agent, acme: Account) -> N
     assert back["messages"] == first["messages"]
 
 
+def test_result_of_another_conversation_is_archived_again(agent: Agent, acme: Account) -> None:
+    """Its own archive is not erased with that of the other conversation."""
+    configure(acme, across_conversations=True)
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    [first] = agent.post("context/prepare", body)["archived"]
+    [other] = agent.post("context/prepare", {**body, "conversation_id": "c2"})["archived"]
+    assert other["fresh"]
+    assert other["uuid"] != first["uuid"]
+    load = {"conversation_id": "c2", "load_uuids": [first["uuid"]], "messages": body["messages"]}
+    assert agent.post("context/prepare", load)["loaded"][0]["part"] == "whole"
+
+
 def test_loaded_results_are_limited_in_all_their_places(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
