@@ -223,7 +223,8 @@ def _list_older_results(
         for slot in list_older_slots(messages, policy.protected_turns)
         if len(slot.text) >= MIN_ARCHIVED and find_archive_id(slot.text) is None
     ]
-    existing = find_archived_results(request.account_id, request.within, slots)
+    rows = ToolResultArchive.objects.of(request.account_id).in_scope(request.within)
+    existing = find_archived_results(rows, request.account_id, slots)
     new_slots = [slot for slot in slots if slot_position(slot) not in existing]
     common = {"agent_id": request.agent_id, "language": language}
     results = build_new_results(messages, new_slots, request.within, **common)

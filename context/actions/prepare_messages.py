@@ -24,6 +24,7 @@ from context.archives.placeholders import render_placeholder
 from context.archives.retrieval import (
     EmbeddedQuery,
     Relevance,
+    load_archive,
     load_passages,
     measure_relevance,
     readable_archives,
@@ -36,7 +37,7 @@ from context.assembly.messages import (
     replace_texts,
 )
 from context.assembly.retrieval_requests import shorten_query
-from context.models import ContextSettings, ToolResultArchive
+from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import ArchiveScope, NewResult, sent_sha256
 from context.reports.body_digests import encode_json
 from kmapp.accounts.acting import acting
@@ -90,7 +91,10 @@ def archive_results(
     """Archive long results and replace them by placeholders. Inside `acting`."""
     oversized = list_oversized_slots(messages, preparation.keep_turns, settings.threshold_of)
     existing = find_archived_results(
-        settings.account_id, preparation.within, list_older_slots(messages, preparation.keep_turns)
+        # Not those of other conversations, which are erased earlier.
+        ToolResultArchive.objects.of(settings.account_id).in_scope(preparation.within),
+        settings.account_id,
+        list_older_slots(messages, preparation.keep_turns),
     )
     new_slots = [slot for slot in oversized if slot_position(slot) not in existing]
     common = {"agent_id": preparation.agent_id, "language": preparation.language}
@@ -139,9 +143,9 @@ def build_new_results(
 
 
 def find_archived_results(
-    account_id: UUID, within: ArchiveScope, slots_: Iterable[Slot]
+    rows: ArchiveQuerySet, account_id: UUID, slots_: Iterable[Slot]
 ) -> dict[Any, ToolResultArchive]:
-    """Return the archives of texts that are stored already, by slot position."""
+    """Return the archives, among these, of texts that are stored already, by slot position."""
     # The keyed digest of each text as it was sent, and the digest of a text as it is stored.
     digests = {
         slot_position(slot): (
@@ -154,9 +158,8 @@ def find_archived_results(
     if not digests:
         return {}
     sent, stored = map(set, zip(*digests.values(), strict=True))
-    rows = readable_archives(account_id, within).briefly()
     by_digest: dict[str, ToolResultArchive] = {}
-    matching = rows.filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
+    matching = rows.briefly().filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
     for archive in matching.order_by("-created_at", "-pk"):
         by_digest[archive.sent_sha256] = by_digest[archive.sha256] = archive
     return {
@@ -249,19 +252,17 @@ def _load_text(question: EmbeddedQuery, preparation: Preparation, pk: UUID) -> t
     if max_tokens:
         return load_passages(question, pk, within, max_tokens, has_header=True).text, "passages"
     with acting(account_id):
-        archive = readable_archives(account_id, within).filter(pk=pk).first()
-    if archive is None:
-        raise NotFound("The tool result does not exist.")
-    return archive.result_full, "whole"
+        return load_archive(account_id, pk, within).result_full, "whole"
 
 
 def restore_placeholders(
     account_id: UUID, messages: Sequence[Message], within: ArchiveScope
 ) -> Prepared:
     """Replace everything that was loaded by placeholders. Stores nothing. Inside `acting`."""
-    existing = find_archived_results(account_id, within, list_slots(messages))
+    readable = readable_archives(account_id, within)
+    existing = find_archived_results(readable, account_id, list_slots(messages))
     slots_by_archive = find_references(messages)
-    rows = readable_archives(account_id, within).briefly().in_bulk(list(slots_by_archive))
+    rows = readable.briefly().in_bulk(list(slots_by_archive))
     parts = build_replacements(slots_by_archive, _render_placeholders(rows))
     everything = {row.pk: row for row in (*existing.values(), *rows.values())}
     return Prepared(

@@ -212,12 +212,12 @@ def get_report(account_id: UUID, pk: UUID, *, lock: bool = False) -> ContextCost
 
 
 def record_outcome(account_id: UUID, pk: UUID, outcome: Mapping[str, Any]) -> ContextCostReport:
-    """Update the reported fields of the outcome. Inside `acting`."""
+    """Update the reported fields of the outcome; an empty model is none. Inside `acting`."""
     # Locked, so that concurrent partial outcomes are not lost.
     row = get_report(account_id, pk, lock=True)
     names = ("success", "input_tokens", "output_tokens", "cached_tokens", "latency_ms", "model")
     for name in names:
-        if outcome.get(name) is not None:
+        if outcome.get(name) not in (None, ""):
             setattr(row, name, outcome[name])
     row.cost = calculate_call_cost(ContextSettings.objects.get_or_default(account_id), row)
     row.outcome_at = timezone.now()

@@ -38,7 +38,6 @@ def change_settings(
     reason: str = "",
 ) -> ChangedValues:
     """Change settings. Return the previous and the new value by name."""
-    values = _prepare_remote(values, ContextSettings.objects.get_or_default(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = ContextSettings.objects.of(account_id).first() or ContextSettings(account=account)
     if version is not None and settings.version != version:
@@ -52,6 +51,8 @@ def change_settings(
         )
     if unknown := values.keys() - NAMES:
         raise Invalid(f"The setting {min(unknown)!r} does not exist.")
+    # Of the locked settings, so that a key is never kept for an address that it was not set for.
+    values = _prepare_remote(values, settings)
     changed = assign_values(settings, values)
     if not changed:
         return {}

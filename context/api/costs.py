@@ -104,7 +104,8 @@ class CallCosts(AgentView):
             days=period.days,
             cut=totals.truncated,
             parts=[
-                serialize_as(CostPart, part, share=part.tokens / totals.tokens) for part in parts
+                serialize_as(CostPart, part, share=part.tokens / max(totals.tokens, part.tokens, 1))
+                for part in parts  # which may have calls that are newer than the totals
             ],
             next=offset + limit if offset + limit < count else None,
             by_day=[_serialize_day(day) for day in days],

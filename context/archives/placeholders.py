@@ -15,6 +15,7 @@ MAX_SUMMARY = 200  # characters; the archive stores more
 MAX_QUERY = 120
 MAX_SOURCES = 3
 MAX_SOURCE = 120
+MAX_PLACEHOLDER = 2_000  # characters; a longer text of this form is a tool's own, and can be pruned
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PLACEHOLDER = re.compile(
@@ -81,7 +82,7 @@ def passages_header(uuid: UUID, language: str) -> str:
 
 
 def parse_placeholder(text: str) -> UUID | None:
-    match = _PLACEHOLDER.fullmatch(text)
+    match = _PLACEHOLDER.fullmatch(text) if len(text) <= MAX_PLACEHOLDER else None
     return UUID(match["uuid"]) if match else None
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
+from context.archives.placeholder_swap import list_older_slots, map_tool_names
+from context.archives.placeholders import parse_passages_header, parse_placeholder
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.call_input import CallInput, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
@@ -187,14 +188,14 @@ def _list_prunable_slots(draft: Draft) -> list[Slot]:
     return [
         slot
         for slot in list_older_slots(draft.call_input.messages, draft.policy.protected_turns)
-        if find_archive_id(slot.text) is None
+        if parse_placeholder(slot.text) is None
         and draft.tool_name(slot) not in draft.policy.unprunable_tools
     ]
 
 
 def _shorten(draft: Draft, slot: Slot, strategy: str) -> str:
     policy, language = draft.policy, draft.call_input.language
-    archive = draft.call_input.pointers.get(slot_key(slot))
+    archive = draft.call_input.pointers.get(slot_key(slot)) or parse_passages_header(slot.text)
     if strategy == "soft_trim":
         return soft_trim(
             slot.text, head=policy.head, tail=policy.tail, language=language, archive=archive

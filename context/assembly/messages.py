@@ -185,28 +185,28 @@ def list_answered_ids(message: Message) -> list[str]:
 
 
 def split_turns(messages: Sequence[Message]) -> list[range]:
-    """Split the conversation into turns; each starts with a user message.
+    """Split the conversation into turns; each starts with a user message without tool results.
 
     Messages before the first user message, except system messages, form a turn of their own.
     """
     body = [index for index, message in enumerate(messages) if message["role"] not in SYSTEM]
     if not body:
         return []
-    starts = [index for index in body if _has_user_text(messages[index])]
+    starts = [index for index in body if _begins_turn(messages[index])]
     if not starts or starts[0] != body[0]:
         starts.insert(0, body[0])
     ends = [*starts[1:], len(messages)]
     return [range(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def _has_user_text(message: Message) -> bool:
-    """Return whether the user wrote something, rather than only returning tool results."""
+def _begins_turn(message: Message) -> bool:
+    """Return whether the user wrote something, and returned no tool results with it.
+
+    A message with results stays in the turn of their calls, which would be useless without it.
+    """
     if message["role"] != "user":
         return False
-    content = message.get("content")
-    if not isinstance(content, list):
-        return True
-    return any(part.get("type") != "tool_result" for part in content)
+    return not (message.get("content") == [] or list_answered_ids(message))
 
 
 def drop_orphans(messages: Sequence[Message]) -> list[Message]:

@@ -17,7 +17,7 @@ import structlog
 from context.assembly.call_input import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
 from context.assembly.remote_retrieval import search_remote
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_requests import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.snippets import (
     knowledge_snippet,
     lore_snippet,
@@ -66,19 +66,14 @@ class Retrieved:
 
 
 def retrieve(request: RetrievalRequest) -> Retrieved:
-    """Query every requested source. Opens `acting` itself."""
+    """Query every requested source. Opens `acting` itself.
+
+    Those that need no query vector are first: no rule may be left out because an embedder is slow.
+    """
     results, started = Retrieved(), monotonic()
-    if request.query and {"memory", "knowledge"} & set(request.sources):
-        decisions: list[Mapping[str, Any]] = []
-        results.meaning = load_query_vector(request.account_id, request.query, decisions)
-        results.cached = QUERY_VECTOR_CACHED in {decision["code"] for decision in decisions}
-        results.decisions += [
-            {"action": decision["code"], **decision}
-            for decision in decisions
-            if decision["code"] != QUERY_VECTOR_CACHED
-        ]
-        results.timings["meaning"] = _milliseconds_since(started)
-    for name in request.sources:
+    for name in sorted(request.sources, key=REMOTE_SOURCES.__contains__):
+        if name in REMOTE_SOURCES and request.query and "meaning" not in results.timings:
+            _load_meaning(request, results)
         source_started = monotonic()
         left = request.deadline_ms - _milliseconds_since(started)
         if not _query_remote(name, request, results, left=left):
@@ -86,6 +81,19 @@ def retrieve(request: RetrievalRequest) -> Retrieved:
             _query_source(name, request, results, left=left)
         results.timings[name] = _milliseconds_since(source_started)
     return results
+
+
+def _load_meaning(request: RetrievalRequest, results: Retrieved) -> None:
+    started = monotonic()
+    decisions: list[Mapping[str, Any]] = []
+    results.meaning = load_query_vector(request.account_id, request.query, decisions)
+    results.cached = QUERY_VECTOR_CACHED in {decision["code"] for decision in decisions}
+    results.decisions += [
+        {"action": decision["code"], **decision}
+        for decision in decisions
+        if decision["code"] != QUERY_VECTOR_CACHED
+    ]
+    results.timings["meaning"] = _milliseconds_since(started)
 
 
 def _milliseconds_since(moment: float) -> float:

@@ -14,6 +14,9 @@ from kmapp.text.tokens import count
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 MESSAGE_OVERHEAD = 4  # tokens of a message besides its content
 IMAGE_TOKENS = 1_105  # a picture of 1024 by 1536 pixels in full detail
+# Counted by themselves, or part of the overhead. Others, such as the reasoning that some providers
+# expect to be sent back, take tokens too.
+COMMON_FIELDS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 
 
 def count_message(message: Message) -> int:
@@ -32,16 +35,21 @@ def count_results(message: Message) -> int:
 
 
 def count_text(message: Message) -> int:
-    """Count everything else of a message: text, images, calls."""
-    called = sum(count(call.name) + count_json(call.input) for call in list_calls(message))
+    """Count everything else of a message: text, images, calls, and what a provider added."""
+    counted = sum(count(call.name) + count_json(call.input) for call in list_calls(message))
+    counted += sum(
+        count_json(value)
+        for name, value in message.items()
+        if name not in COMMON_FIELDS and value is not None
+    )
     content = message.get("content")
     if message["role"] == "tool":
-        return called
+        return counted
     if isinstance(content, str):
-        return called + count(content)
+        return counted + count(content)
     kinds = ("tool_result", "tool_use")
     parts = content_parts(message)
-    return called + sum(_part(part) for part in parts if part.get("type") not in kinds)
+    return counted + sum(_part(part) for part in parts if part.get("type") not in kinds)
 
 
 def _content(content: Any) -> int:

@@ -88,8 +88,12 @@ def list_sessions(
             if run_id and (run_id not in newest or moment > newest[run_id]):
                 newest[run_id] = moment
     horizon = max(horizons, default=None)
+    # Rows of the same time as the horizon may not be read: the next page begins with them.
+    following = horizon + datetime.resolution if horizon else None
+    if horizon and before and horizon + datetime.resolution >= before:  # too many rows of one time
+        horizon, following = horizon - datetime.resolution, horizon
     ranked = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)
-    complete = [run_id for run_id in ranked if horizon is None or newest[run_id] >= horizon]
+    complete = [run_id for run_id in ranked if horizon is None or newest[run_id] > horizon]
     last = newest[complete[:PAGE][-1]] if complete else None
     # Sessions of one batch have equal times: the next page begins below all of them.
     page = [run_id for run_id in complete if newest[run_id] >= last] if last else []
@@ -98,7 +102,7 @@ def list_sessions(
     sessions = [
         totals[run_id] for run_id in page if before is None or _is_before(totals[run_id], before)
     ]
-    cursor = last if len(complete) > len(page) else horizon
+    cursor = last if len(complete) > len(page) else following
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 

@@ -21,6 +21,7 @@ MAX_SOURCES = 10
 MAX_SENTENCE = 240  # because JSON and code have no sentence ends
 QUERY_WEIGHT = 10.0  # weight of a query term against the log frequency
 MIN_SOURCE, MAX_SOURCE = 2, 200  # characters of a source's name
+MAX_LINK = 500  # characters; a longer one, perhaps with data in it, identifies no source
 MAX_SENTENCES = 1_500  # per text, for speed
 
 _END = re.compile(r"(?<=[。！？!?])|(?<=\.)\s+|\n+")
@@ -104,7 +105,8 @@ def extract_sources(text: str) -> list[str]:
     """Return named sources, then links, most frequent first."""
     names = (match[1].strip() for match in _NAMED.finditer(text))
     named = Counter(name for name in names if MIN_SOURCE <= len(name) <= MAX_SOURCE)
-    links = Counter(match[0].rstrip(".,;:!?") for match in _LINK.finditer(text))
+    urls = (match[0].rstrip(".,;:!?") for match in _LINK.finditer(text))
+    links = Counter(url for url in urls if len(url) <= MAX_LINK)
     best = [name for name, _ in (*named.most_common(MAX_SOURCES), *links.most_common(MAX_SOURCES))]
     return list(dict.fromkeys(best))[:MAX_SOURCES]
 

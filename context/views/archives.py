@@ -55,7 +55,6 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         ToolResultArchive.objects.of(account_id).select_related("commit"), pk=pk
     )
     query = request.GET.get("about", "").strip()[:500]
-    vectors = Vector.objects.of(account_id).filter(object_id=pk)
     context = {
         "archive": row,
         "query": query,
@@ -64,11 +63,19 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "left_out": max(0, row.result_length - MAX_CHARACTERS),
         "whole_tokens": tokens.count(row.result_full),
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
-        "ready": vectors.filter(state=Vector.State.READY).exists(),
+        "embedding": _find_embedding_state(account_id, pk),
         "names": list_actor_names([row.created_by]),
         "may_erase": Permission.ERASE in request.permissions,
     }
     return render(request, "context/archives/detail.html", context)
+
+
+def _find_embedding_state(account_id: UUID, pk: UUID) -> str:
+    vectors = Vector.objects.of(account_id).filter(object_id=pk)
+    states = set(vectors.order_by().values_list("state", flat=True).distinct())
+    if Vector.State.READY in states:
+        return "ready"
+    return "failed" if states == {Vector.State.FAILED} else "pending"
 
 
 def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:

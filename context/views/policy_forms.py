@@ -19,15 +19,19 @@ MAX_TOKENS = 10_000_000
 _FLAGS = {"yes": _("yes"), "no": _("no")}
 
 
-def _build_field(name: str, default: Any, limits: Mapping[str, Any], current: Any) -> forms.Field:
+def _build_field(
+    name: str, default: Any, limits: Mapping[str, Any], current: Any, initial: Any
+) -> forms.Field:
     """Return the field of a policy value; `current` is the value that applies if it is empty."""
     label = report_labels.POLICY[name]
     choices = (
         report_labels.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
     )
     if choices:
-        empty_label = "–" if current is None else f"– ({choices[format_input(current)]})"
-        options = [("", empty_label), *choices.items()]
+        empty_label = "–" if current is None else f"– ({format_value(name, current)})"
+        # An agent may have set the strategies in another order.
+        others = [] if initial is None or initial in choices else [(initial, initial)]
+        options = [("", empty_label), *choices.items(), *others]
         return forms.ChoiceField(label=label, required=False, choices=options)
     attrs = {} if current is None else {"placeholder": format_input(current)}
     if isinstance(default, int):
@@ -59,7 +63,8 @@ def format_input(value: Any) -> Any:
 
 def format_value(name: str, value: Any) -> str:
     if name == "prune":
-        return str(report_labels.PRUNING[format_input(value)])
+        strategies = format_input(value)
+        return str(report_labels.PRUNING.get(strategies, strategies))
     return str(_FLAGS[format_input(value)]) if isinstance(value, bool) else display_value(value)
 
 
@@ -72,8 +77,9 @@ class PolicyForm(Styled):
 
     def add_fields(self) -> None:
         for field_ in fields(DEFAULT):
-            name, value = field_.name, self.current.get(field_.name)
-            self.fields[name] = _build_field(name, field_.default, field_.metadata, value)
+            name = field_.name
+            values = self.current.get(name), self.initial.get(name)
+            self.fields[name] = _build_field(name, field_.default, field_.metadata, *values)
 
     def changes(self) -> dict[str, Any]:
         """Return the entered values as changes of a policy."""

@@ -80,6 +80,12 @@ class Breaker:
         """Return "closed", "open" or "half-open"."""
         return self._memory.state
 
+    @property
+    def reported_state(self) -> str:
+        """Return the state for people: a circuit that admits a trial call is no longer open."""
+        is_over = self.state == pybreaker.STATE_OPEN and self._compute_seconds_left() <= 0
+        return pybreaker.STATE_HALF_OPEN if is_over else self.state
+
     def is_idle(self) -> bool:
         """Return whether it was unused for so long that an open circuit admits a trial call."""
         return monotonic() - self.used_at > max(IDLE_SECONDS, self._circuit.reset_timeout)
@@ -113,11 +119,15 @@ class Breaker:
         if self._memory.opened_at and self._memory.opened_at > now:
             self._memory.opened_at = now
 
-    def _build_circuit_open(self) -> CircuitOpen:
-        left = self._circuit.reset_timeout
+    def _compute_seconds_left(self) -> float:
+        """Return the seconds until an open circuit admits a trial call."""
+        left = float(self._circuit.reset_timeout)
         if self._memory.opened_at:
             left -= (datetime.now(UTC) - self._memory.opened_at).total_seconds()
-        left = max(left, 1.0)
+        return left
+
+    def _build_circuit_open(self) -> CircuitOpen:
+        left = max(self._compute_seconds_left(), 1.0)
         return CircuitOpen(
             f"{self._circuit.name} failed repeatedly. It is called again in {ceil(left)} s.",
             retry_after=left,
@@ -178,7 +188,7 @@ def get_state(base_url: str) -> str:
     if cache.get(_build_cache_key(_parse_endpoint(base_url))):
         return pybreaker.STATE_OPEN
     breaker = _breakers.get(base_url)
-    return breaker.state if breaker else pybreaker.STATE_CLOSED
+    return breaker.reported_state if breaker else pybreaker.STATE_CLOSED
 
 
 def clear_breakers() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from kmapp.providers.client import post_json
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import Faulted
 from kmapp.providers.metrics import record_call
 
 Message = Mapping[str, Any]
@@ -28,7 +28,10 @@ def complete_chat(
     model: str = "",
     deadline: float,
 ) -> str:
-    """Return the answer of a model, by default the chat model; check `is_configured()` first."""
+    """Return the answer of a model, by default the chat model; check `is_configured()` first.
+
+    An answer without text is a fault, perhaps of this request alone, and not an unavailable model.
+    """
     body: dict[str, Any] = {"model": model or settings.CHAT_MODEL, "messages": list(messages)}
     if schema is not None:
         form = {"name": "answer", "strict": True, "schema": schema}
@@ -43,8 +46,8 @@ def complete_chat(
         try:
             text = answer["choices"][0]["message"]["content"]
         except (TypeError, LookupError) as error:
-            raise ProviderError("The chat model's answer is not understood.") from error
+            raise Faulted("The chat model's answer is not understood.") from error
         if not isinstance(text, str):  # a refusal, or a call of tools that were not offered
-            raise ProviderError("The chat model answered without text.")
+            raise Faulted("The chat model answered without text.")
         call.outcome = "ok"
         return text

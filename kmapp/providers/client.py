@@ -62,7 +62,7 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
         raise ProviderError(f"Cannot connect to the provider: {error}") from error
     try:
         return json.loads(answer)
-    except ValueError as error:  # or not UTF-8
+    except (ValueError, RecursionError) as error:  # or not UTF-8
         raise Faulted("The provider's answer is not JSON.") from error
 
 

@@ -51,7 +51,7 @@ def parse_response(answer: object, *, count: int) -> list[float]:
 def _parse_result(result: Any) -> tuple[int, float]:
     try:
         index, score = result["index"], float(result["relevance_score"])
-    except (TypeError, ValueError, LookupError) as error:
+    except (TypeError, ValueError, OverflowError, LookupError) as error:
         raise Faulted("A result of the reranker is not understood.") from error
     if type(index) is not int:
         raise Faulted("A result of the reranker does not identify its text.")

@@ -203,20 +203,20 @@ def update_member_count(commit: Recording, pk: UUID) -> None:
 def suggest_changes(
     account_id: UUID, group: AudienceGroup, topics: Mapping[UUID, UUID]
 ) -> Iterator[TopicSuggestion]:
-    """Yield suggested merges and splits; a split needs all members of the topic."""
+    """Yield suggested merges and, of a group with all members, splits."""
     topic_ids, numbers = group.number_topics(topics)
+    if not topic_ids:
+        return
     sizes = Counter(numbers)
-    for each in list_suggestions(group.graph, numbers) if topic_ids else ():
+    for each in list_suggestions(group.graph, numbers, with_splits=group.is_whole):
         row = TopicSuggestion(account_id=account_id, score=each.score)
         if each.other != NO_TOPIC:
             row.kind = TopicSuggestion.Kind.MERGE
             smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
             row.topic_id, row.other_id = topic_ids[smaller], topic_ids[larger]
-        elif group.is_whole:
+        else:
             row.kind, row.topic_id = TopicSuggestion.Kind.SPLIT, topic_ids[each.topic]
             row.members = [str(group.ids[place]) for place in each.leaving]
-        else:
-            continue
         yield row
 
 

@@ -102,10 +102,12 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
     texts = dict(rows.values_list("pk", "content"))
     name = Background(list(texts.values())).name([texts[pk] for pk in members]) or topic.title
+    # This topic, and those merged into it.
+    sources = set(edges.filter(src__in=members).values_list("dst_id", flat=True))
     with decision.in_commit() as commit:
         delete_edges(edges.filter(src__in=members), commit)
-        of_topic = MemoryEdge.objects.of(account_id).filter(src=topic, type=Type.DERIVED_FROM)
-        delete_edges(of_topic.filter(dst__in=members), commit)
+        derived = MemoryEdge.objects.of(account_id).filter(src__in=sources, type=Type.DERIVED_FROM)
+        delete_edges(derived.filter(dst__in=members), commit)
         change = TopicChange(audience=Audience.of_entry(topic), ids=members, name=name)
         new = create_topic(commit, change, f"topic:{uuid7()}", topic.status)
         update_member_count(commit, topic.pk)

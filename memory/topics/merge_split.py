@@ -27,10 +27,16 @@ class Suggestion:
     score: float  # merge: share of the smaller one's connections; split: modularity
 
 
-def list_suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
-    """Return suggested merges and splits, highest score first, each topic once."""
+def list_suggestions(
+    graph: Graph, topics: Sequence[int], *, with_splits: bool = True
+) -> list[Suggestion]:
+    """Return suggested merges and splits, highest score first, each topic once.
+
+    A split needs all members of the topic.
+    """
+    splits = _list_splits(graph, topics) if with_splits else ()
     proposals = sorted(
-        [*_list_merges(graph, topics), *_list_splits(graph, topics)],
+        [*_list_merges(graph, topics), *splits],
         key=lambda each: (-each.score, each.topic, each.other),
     )
     used_topics: set[int] = set()
@@ -99,9 +105,10 @@ def join_into_two_parts(graph: Graph, labels: Sequence[int]) -> list[int]:
                 degree[labels[node]] += weight
                 if labels[node] < labels[other]:
                     between[labels[node], labels[other]] += weight
-        pairs = [(one, two) for place, one in enumerate(names) for two in names[place + 1 :]]
+        if not between:  # A topic may have hundreds of members without neighbours in it.
+            return [label if label == names[-1] else names[0] for label in labels]
         first, second = max(
-            pairs, key=lambda pair: between[pair] / (degree[pair[0]] * degree[pair[1]] or 1)
+            sorted(between), key=lambda pair: between[pair] / (degree[pair[0]] * degree[pair[1]])
         )
         labels = [first if label == second else label for label in labels]
     return labels

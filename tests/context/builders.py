@@ -51,6 +51,8 @@ def anthropic_turn(draw: Any, number: int) -> list[dict[str, Any]]:
             text = draw(results)
             content: Any = text if draw(st.booleans()) else [{"type": "text", "text": text}]
             answers.append({"type": "tool_result", "tool_use_id": each, "content": content})
+        if draw(st.booleans()):
+            answers.append({"type": "text", "text": draw(words)})
         turn.append({"role": "user", "content": answers})
     return [*turn, {"role": "assistant", "content": draw(words) or "ok"}]
 

@@ -5,11 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from context.archives.placeholders import passages_header
 from context.assembly.assembly_policy import STRATEGIES, AssemblyPolicy
 from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
 from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet
@@ -26,6 +28,7 @@ from tests.timing import assert_linear
 pytestmark = pytest.mark.promise(21)
 
 NONCE = "ab" * 8
+ARCHIVE = UUID(int=1)
 HALVES = re.compile(r"[\ud800-\udfff]")  # of pairs
 FITTED = 500  # of a thousand invented calls, at least
 CANDIDATES = 2_000
@@ -230,6 +233,22 @@ def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet
     for snippet in draft.snippets:
         for citation in CITATION.findall(escape_tags(snippet.text)):
             assert citation in text
+
+
+def test_loaded_passages_are_pruned() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    text = passages_header(ARCHIVE, "en") + "The kiln is looked after every morning. " * 100
+    messages: list[Message] = [
+        {"role": "user", "content": "Where?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": text},
+        {"role": "user", "content": "When?"},
+    ]
+    call_input = CallInput(messages=messages, window=300, reserve=0, nonce=NONCE)
+    policy = AssemblyPolicy(protected_turns=1, compact=False, prune=("hard_clear",))
+    draft = fit_into_budget(call_input, policy)
+    assert [each["action"] for each in draft.decisions] == ["prune_tool_results"]
+    assert f'load_tool_history(uuid="{ARCHIVE}")' in draft.rows[2].message["content"]
 
 
 def test_many_parts_of_a_result_are_pruned_in_linear_time() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.assembly import messages as m
+from context.assembly.token_counts import count_message
 from tests.context.builders import conversations, unpaired
 
 OPENAI: list[m.Message] = [
@@ -94,6 +95,26 @@ def test_both_formats_are_parsed() -> None:
     assert m.split_turns(ANTHROPIC) == [range(4)]
     assert (m.uses_anthropic_format(OPENAI), m.uses_anthropic_format(ANTHROPIC)) == (False, True)
     assert [m.message_text(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
+
+
+def test_text_next_to_results_stays_in_the_turn_of_their_calls() -> None:
+    call = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "u1", "content": "At nine."}
+    messages: list[m.Message] = [
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result, {"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": [{"type": "text", "text": "And where?"}]},
+        {"role": "user", "content": []},
+    ]
+    assert m.split_turns(messages) == [range(3), range(3, 5)]
+
+
+def test_fields_that_a_provider_added_are_counted() -> None:
+    plain: m.Message = {"role": "assistant", "content": "At nine.", "name": "desk", "refusal": None}
+    reasoned = {**plain, "reasoning_content": "tea " * 1_000, "reasoning_details": [{"n": 1}]}
+    assert count_message(plain) == count_message({"role": "assistant", "content": "At nine."})
+    assert count_message(reasoned) > count_message(plain) + 1_000
 
 
 def test_only_the_given_slot_is_replaced() -> None:

@@ -57,7 +57,7 @@ def test_models_may_write_any_arguments(agent: Agent, arguments: str) -> None:
     assert messages[2]["tool_calls"] in calls
 
 
-def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
+def test_conversation_is_prepared_and_restored(agent: Agent, acme: Account) -> None:
     messages = conversation(LONG, "short", LONG + "!")
     body = {"messages": messages, "conversation_id": "c1"}
     first = agent.post("context/prepare", body)
@@ -71,6 +71,7 @@ def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
     loaded = agent.post("context/prepare", {**body, "load_uuids": [str(uuid)]})
     assert loaded["messages"] == messages
     assert loaded["loaded"][0]["why"] == {"strategy": "named"}
+    assert makers.get(ToolResultArchive, acme).load_count == 1
     back = agent.post("context/restore", {**body, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
 
@@ -87,6 +88,18 @@ def test_results_of_repeated_call_ids_belong_to_the_call_before_them(
     archives = makers.rows(ToolResultArchive, acme)
     names = {archive.tool_name: archive.tool_input for archive in archives}
     assert names == {"search_manual": {"by": "search_manual"}, "read_page": {"by": "read_page"}}
+
+
+def test_result_of_another_conversation_is_archived_again(agent: Agent, acme: Account) -> None:
+    """Its own archive is not erased with that of the other conversation."""
+    configure(acme, across_conversations=True)
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    [first] = agent.post("context/prepare", body)["archived"]
+    [other] = agent.post("context/prepare", {**body, "conversation_id": "c2"})["archived"]
+    assert other["fresh"]
+    assert other["uuid"] != first["uuid"]
+    load = {"conversation_id": "c2", "load_uuids": [first["uuid"]], "messages": body["messages"]}
+    assert agent.post("context/prepare", load)["loaded"][0]["part"] == "whole"
 
 
 def test_loaded_results_are_limited_in_all_their_places(

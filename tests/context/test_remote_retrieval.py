@@ -21,6 +21,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.context.builders import call
 from tests.fake_provider import FakeProvider
+from tests.race import run_concurrently
 from tests.web.browser import served
 
 SECRET = "km_far_away"
@@ -229,6 +230,26 @@ def test_remote_url_must_be_allowed_and_its_key_is_secret(
         change_settings(acme.pk, {"remote_url": ""}, actor=SYSTEM)
         row = ContextSettings.objects.get_or_default(acme.pk)
     assert (row.remote_key, row.remote_sources, row.remote()) == ("", [], None)
+
+
+@pytest.mark.usefixtures("committed")
+def test_concurrent_change_does_not_send_the_key_to_another_address(
+    acme: Account, settings: Settings
+) -> None:
+    first, other = "https://a.example.org", "https://b.example.org"
+    settings.REMOTE_BASE_URLS = [first, other]
+    use_remote(acme, first)
+
+    def set_first_again() -> None:
+        with acting(acme):
+            change_settings(acme.pk, {"remote_url": first}, actor=SYSTEM)
+
+    def set_other() -> None:
+        values = {"remote_url": other, "remote_key": "km_of_the_other"}
+        change_settings(acme.pk, values, actor=SYSTEM)
+
+    with pytest.raises(Invalid, match="key"):
+        run_concurrently(acme, set_other, set_first_again)
 
 
 def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Settings) -> None:

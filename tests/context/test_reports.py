@@ -106,6 +106,14 @@ def test_outcome_is_stored_and_priced(agent: Agent, acme: Account) -> None:
         assert attributes["gen_ai.usage.cache_read.input_tokens"] == 400, usage
 
 
+def test_outcome_with_an_empty_model_keeps_the_model(agent: Agent, acme: Account) -> None:
+    set_prices(acme, small={"input": 2})
+    outcome = {"success": True, "model": ""}
+    report = agent.post(f"context/reports/{create_report(agent)}/outcome", outcome, 200)
+    assert report["model"] == "small"
+    assert report["cost"] > 0
+
+
 def test_cost_of_any_outcome_can_be_stored(agent: Agent, acme: Account) -> None:
     set_prices(acme, small={"input": 999_999})
     outcome = {"usage": {"input_tokens": 2_000_000_000}}

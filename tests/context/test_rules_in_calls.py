@@ -1,5 +1,6 @@
 """Matching rules in calls: instructions and removed tools."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -73,6 +74,20 @@ def test_shadow_rules_are_not_evaluated(agent: Agent, monkeypatch: pytest.Monkey
 def test_rules_apply_in_their_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
     answer = assemble(agent, rules_context=REFUND, scope="x")
     assert [each["function"]["name"] for each in answer["tools"]] == ["search", "pay"]
+
+
+def test_embedder_takes_no_time_from_rules(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def note(name: str) -> Callable[..., None]:
+        return lambda *_args: seen.append(name)
+
+    names = ("rules", "lore", "memory", "knowledge")
+    module = "context.assembly.retrieval"
+    monkeypatch.setattr(f"{module}.SOURCES", {name: note(name) for name in names})
+    monkeypatch.setattr(f"{module}.load_query_vector", note("meaning"))
+    assemble(agent, sources=list(names))
+    assert seen == ["rules", "lore", "meaning", "memory", "knowledge"]
 
 
 def test_rejects_a_large_context_of_rules(agent: Agent) -> None:

@@ -14,7 +14,7 @@ from context.assembly.call_input import Section
 from context.assembly.retrieval_requests import assign_variant
 from context.models import ContextCostReport
 from context.models.archives import ArchiveScope
-from context.reports.costs import Period, calculate_totals
+from context.reports.costs import Period, Totals, calculate_totals
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
@@ -54,6 +54,16 @@ def test_parts_add_up_to_the_total(agent: Agent, acme: Account) -> None:
         "share": rows[-1].total / whole,
         "cost": None,
     }
+
+
+def test_first_call_during_the_request_is_no_error(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Totals(calls=0, tokens=0, cost=None, agents=0)
+    monkeypatch.setattr("context.api.costs.calculate_totals", lambda _period: before)
+    call(acme, talk(1), agent_id="a0")
+    [part] = costs(agent, by="agent")["parts"]
+    assert (part["name"], part["share"]) == ("a0", 1)
 
 
 def test_costs_are_grouped_by_day(agent: Agent, acme: Account) -> None:

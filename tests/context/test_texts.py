@@ -90,6 +90,7 @@ def test_other_text_is_no_placeholder(text: str) -> None:
     assert parse_placeholder(whole + text) is None or not text
     assert parse_placeholder(text + whole) is None or not text
     assert parse_placeholder(whole.replace(f'"{KEY}")', f'"{uuid4()}")')) is None
+    assert parse_placeholder(whole.replace("Summary:", "Summary:" + " long" * 400)) is None
 
 
 def test_passages_name_their_archive() -> None:
@@ -165,7 +166,9 @@ def test_sources_are_extracted() -> None:
     text = (
         "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"
     )
-    assert extractive.extract_sources(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
+    sources = ["手册/权限.md", "faq.md", "https://example.test/a"]
+    assert extractive.extract_sources(text) == sources
+    assert extractive.extract_sources(f"{text}https://example.test/?data={'a' * 500}") == sources
 
 
 # --- Pruning --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import Settings
@@ -163,3 +164,16 @@ def test_health_knows_the_circuits_of_other_processes(
         assert outcome(embedder) == "ok"
     breaker._breakers.clear()  # noqa: SLF001
     assert circuit() == "closed"
+
+
+def test_circuit_that_admits_a_trial_call_is_not_reported_as_open(
+    embedder: OpenAIEmbedder, provider: FakeProvider
+) -> None:
+    """Otherwise health would stay degraded until somebody searches."""
+    provider.become("error")
+    for _ in range(FAIL_MAX):
+        outcome(embedder)
+    cache.clear()  # as after two windows
+    assert breaker.get_state(provider.url) == "open"
+    end_window(provider)
+    assert breaker.get_state(provider.url) == "half-open"

@@ -1,12 +1,14 @@
 """Calls of a chat model."""
 
+from collections.abc import Coroutine
 from types import ModuleType
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from kmapp.providers import chat
-from kmapp.providers.errors import ProviderError, ProviderTimeout
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 from tests.fake_provider import FakeProvider
 
 MESSAGES = [{"role": "user", "content": "Say yes."}]
@@ -61,6 +63,18 @@ def test_failed_response_is_an_error(provider: FakeProvider, talker: ModuleType,
         talker.complete_chat(MESSAGES, deadline=5)
 
 
+def test_deeply_nested_response_is_an_error(
+    talker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def respond(call: Coroutine[Any, Any, bytes], _seconds: float) -> bytes:
+        call.close()
+        return b"[" * 100_000
+
+    monkeypatch.setattr("kmapp.providers.client.run_with_deadline", respond)
+    with pytest.raises(Faulted, match="not JSON"):
+        talker.complete_chat(MESSAGES, deadline=5)
+
+
 def test_redirects_are_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("elsewhere", reply="from there")
     with pytest.raises(ProviderError, match="307"):
@@ -73,5 +87,5 @@ def test_response_without_text_is_an_error(
     provider: FakeProvider, talker: ModuleType, reply: object
 ) -> None:
     provider.become(reply=reply)
-    with pytest.raises(ProviderError, match="without text"):
+    with pytest.raises(Faulted, match="without text"):
         talker.complete_chat([{"role": "user", "content": ""}], deadline=5)

@@ -64,6 +64,7 @@ def test_circuit_opens_after_repeated_failures(reranker: FakeProvider) -> None:
         [{"index": 0, "relevance_score": 0.5}, {"index": 2, "relevance_score": 0.5}],
         [{"index": 0, "relevance_score": 0.5}, {"index": True, "relevance_score": 0.5}],
         [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": 3.2}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": 10**400}],
         [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": float("nan")}],
         [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": "much"}],
         [{"index": 0, "relevance_score": 0.5}, {"index": 1}],

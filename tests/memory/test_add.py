@@ -195,6 +195,7 @@ def test_rejects_a_procedure_without_steps(agent: Agent, acme: Account, chat: Fa
     event = add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
     assert event["state"] == "FAILED"
     assert "no numbered steps" in event["last_error"]
+    assert "JSON" not in chat.seen[-1]["messages"][-1]["content"]  # the record is no JSON
     assert current_memories(acme) == {}
 
 

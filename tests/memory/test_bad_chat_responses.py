@@ -253,6 +253,17 @@ def test_answers_have_a_time_limit_together(
     assert event["last_error"].startswith("ProviderTimeout: ")
 
 
+def test_response_without_text_is_not_requested_forever(
+    model: FakeProvider, agent: Agent, acme: Account, settings: Settings
+) -> None:
+    settings.OUTBOX_MAX_ATTEMPTS = 1
+    model.become(reply=None)  # as of a model that declines this conversation
+    event = add_conversation(agent, "I have a cat.")
+    assert (event["state"], event["attempts"]) == ("FAILED", 1)
+    assert "without text" in event["last_error"]
+    assert current_memories(acme) == {DOG: "fact"}
+
+
 def test_works_without_response_schemas(model: FakeProvider, agent: Agent, acme: Account) -> None:
     model.become("no_schema", reply=GOOD.replace("Ash", "Ash, a bird"))
     event = add_conversation(agent, "I have a cat.", user_id="nils")

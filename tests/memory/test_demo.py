@@ -2,11 +2,14 @@
 
 import io
 from dataclasses import dataclass
+from itertools import count
 
 import pytest
 from django.core.management import call_command
 from pytest_django import DjangoDbBlocker, Settings
 
+from context.actions.assemble import assemble_call
+from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -155,3 +158,33 @@ def test_system_decides_without_a_reviewer(
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")
         assert set(decided.values_list("actor", flat=True)) == {"system"}
+
+
+def test_interrupted_load_of_calls_is_continued(
+    committed: str, acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DEMO_LOADERS = ["context.management.demo.load"]
+    numbers = count()
+
+    def assemble_until_stopped(request: AssemblyRequest) -> Recorded:
+        if next(numbers) == 4:
+            raise RuntimeError("stopped")
+        return assemble_call(request)
+
+    monkeypatch.setattr("context.management.demo.load.assemble_call", assemble_until_stopped)
+    with pytest.raises(RuntimeError, match="stopped"):
+        demo()
+    assert demo().startswith("86 model calls added")
+    assert demo().startswith("0 model calls added")
+
+
+def test_interrupted_load_of_documents_is_continued(
+    committed: str, acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DEMO_LOADERS = ["knowledge.management.demo.load"]
+    with monkeypatch.context() as patched:
+        patched.setattr("knowledge.management.demo.load.prepare_deliveries", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            demo()
+    assert demo().startswith("6 documents and 4 lore entries added")
+    assert demo().startswith("0 documents and 0 lore entries added")

@@ -19,7 +19,7 @@ from memory.actions.follow_up_jobs import enqueue_topic_growth
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import enqueue_topic_growths
-from memory.models import MemoryEntry, TopicSuggestion
+from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.audiences import Audience
 from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
@@ -148,6 +148,15 @@ def test_split_topic_can_be_merged_back(acme: Account) -> None:
             topics.split_topic(makers.decision(whole), ids[3:])  # no member would remain
         topics.merge_topics(makers.decision(new), whole.pk)
         assert number(whole) == 8
+
+
+def test_split_removes_both_edges_of_members_of_a_merged_topic(acme: Account) -> None:
+    merged, whole = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
+    with acting(acme):
+        ids = list(member_edges(acme.pk, merged.pk).values_list("src_id", flat=True))
+        topics.merge_topics(makers.decision(merged), whole.pk)
+        topics.split_topic(makers.decision(whole), ids)
+        assert not MemoryEdge.objects.of(acme).filter(src=merged, dst__in=ids).exists()
 
 
 def test_rejects_invalid_topic_changes(acme: Account) -> None:

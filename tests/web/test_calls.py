@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from tests import makers
-from tests.context.builders import call, fill_calls, set_prices, talk, tool
+from tests.context.builders import call, configure, fill_calls, set_prices, talk, tool
 from tests.knowledge.deliveries import deliver
 from tests.makers import missing, settle
 from tests.web.pages import html, page
@@ -207,6 +207,19 @@ def test_names_are_separated_by_either_comma(admin: Client, acme: Account) -> No
     assert saved(admin, "policy", 0, unprunable_tools="dig， read,write").status_code == 302
     assert stored(acme).policy == {"unprunable_tools": ["dig", "read", "write"]}
     assert 'value="dig,read,write"' in page(admin.get("/calls/settings/"))
+
+
+def test_strategies_in_another_order_are_displayed_and_kept(admin: Client, acme: Account) -> None:
+    reversed_order = {"prune": ["hard_clear", "soft_trim"]}
+    configure(acme, policy=reversed_order)
+    assert "hard_clear,soft_trim" in page(admin.get("/calls/settings/"))
+    assert "hard_clear,soft_trim" in page(admin.get("/calls/comparisons/new/"))
+    form = {"calls": "100", "right-compact": "no"}
+    assert admin.post("/calls/comparisons/new/", form).status_code == 302
+    makers.update(ContextComparison, acme, {}, right={"policy": reversed_order})
+    assert "hard_clear,soft_trim" in page(admin.get("/calls/comparisons/"))
+    assert saved(admin, "policy", 1, prune="hard_clear,soft_trim", head="9").status_code == 302
+    assert stored(acme).policy == {**reversed_order, "head": 9}
 
 
 def test_prices_keep_their_digits(admin: Client, acme: Account) -> None:

@@ -110,6 +110,26 @@ def test_pages_of_the_list_have_each_session_once(
     assert seen == ["run-2", "run-6", "run-5", "run-4", "run-3", "run-1", "run-0"]
 
 
+@pytest.mark.parametrize("scanned", [2, 3])
+def test_sessions_of_one_batch_are_listed(
+    acme: Account, monkeypatch: pytest.MonkeyPatch, scanned: int
+) -> None:
+    monkeypatch.setattr(sessions, "SCANNED", scanned)
+    for number in range(3):
+        runs = [NewEntry(text="A.", run_id=f"{number}-{each}", user_id="mira") for each in range(2)]
+        makers.write(acme, *runs)
+    seen, before = list[str](), None
+    for _ in range(20):
+        with acting(acme):
+            page = sessions.list_sessions(acme.pk, before=before)
+        seen += [one.run_id for one in page.sessions]
+        before = page.before
+        if before is None:
+            break
+    assert before is None
+    assert len(seen) == len(set(seen)) == 6
+
+
 def test_pages_of_a_session_have_each_item_once(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.search.models import Vector
+from tests import makers
 from tests.makers import missing
 from tests.web.pages import html
 
@@ -43,6 +45,15 @@ def test_list_is_filtered(admin: Client, acme: Account) -> None:
         assert page in content
         assert hidden not in content
     assert "Nothing matches" in html(admin.get("/tool-results/", {"thread_id": "x"}))
+
+
+def test_failed_embedding_is_displayed(admin: Client, acme: Account) -> None:
+    [row] = saved(acme, "The kiln is hot.")
+    for state, badge in (("PENDING", "Pending"), ("FAILED", "Failed")):
+        makers.update(Vector, acme, {"object_id": row.pk}, state=state)
+        content = html(admin.get(f"/tool-results/{row.pk}/"))
+        after = content.partition("<dt>Embedding</dt>")[2]
+        assert f"{badge}</span>" in after.partition("</dd>")[0], state
 
 
 def test_result_is_shown_whole_and_by_passage_and_erased_after_confirmation(

@@ -1,6 +1,7 @@
 """Loading of the demo's model calls: a month of conversations with tool results and outcomes."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, time, timedelta
 from pathlib import Path
@@ -42,11 +43,16 @@ def list_data(account_id: UUID) -> QuerySet[ContextCostReport]:
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Assemble the calls once, and give them the times that they would have had."""
+    """Assemble the calls once, and give them the times that they would have had.
+
+    After an interruption, the missing ones are assembled.
+    """
     data = json.loads(Path(__file__).with_name("calls.json").read_text())
     with acting(actors.account):
-        exists = ContextCostReport.objects.of(actors.account).filter(model=data["model"]).exists()
-    new = 0 if exists else len(list(_load(actors, data)))
+        calls = ContextCostReport.objects.of(actors.account).filter(model=data["model"])
+        existing = Counter(calls.values_list("conversation_id", flat=True))
+    total = sum(len(_get_talk(data, ago)["turns"]) for ago in range(data["days"]))
+    new = 0 if existing.total() >= total else len(list(_load(actors, data, existing)))
     return SUMMARY.format(
         new=new,
         account=actors.account.name,
@@ -56,17 +62,25 @@ def load_demo(actors: DemoActors) -> str:
     )
 
 
-def _load(actors: DemoActors, data: Mapping[str, Any]) -> Iterator[Recorded]:
+def _get_talk(data: Mapping[str, Any], ago: int) -> Mapping[str, Any]:
+    """Return the conversation of the day that was so many days ago."""
+    talks: list[Mapping[str, Any]] = data["conversations"]
+    return talks[ago % len(talks)]
+
+
+def _load(
+    actors: DemoActors, data: Mapping[str, Any], existing: Counter[str]
+) -> Iterator[Recorded]:
     _set_price(actors, data)
     today, just_now = timezone.localdate(), timezone.now() - LENGTH_OF_A_TALK
     for ago in reversed(range(data["days"])):
-        talk = data["conversations"][ago % len(data["conversations"])]
-        day = today - timedelta(days=ago)
+        talk, day = _get_talk(data, ago), today - timedelta(days=ago)
+        run_id = f"{talk['id']}-{day}"
         start = min(timezone.make_aware(datetime.combine(day, time(9))), just_now)
         if ago < TALKS_IN_MEMORY:
-            _remember(actors, talk, start, run_id=f"{talk['id']}-{day}")
-        for turn in range(1, len(talk["turns"]) + 1):
-            request = _build_request(actors, data, talk, turn, run_id=f"{talk['id']}-{day}")
+            _remember(actors, talk, start, run_id=run_id)
+        for turn in range(1 + existing[run_id], len(talk["turns"]) + 1):
+            request = _build_request(actors, data, talk, turn, run_id=run_id)
             recorded = assemble_call(request)
             _date_back(actors, recorded, start + turn * timedelta(minutes=3))
             yield recorded

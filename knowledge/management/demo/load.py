@@ -16,7 +16,12 @@ from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.models import KnowledgeQuestion, KnowledgeSource, LorebookEntry
+from knowledge.models import (
+    KnowledgeDocument,
+    KnowledgeQuestion,
+    KnowledgeSource,
+    LorebookEntry,
+)
 
 LABEL = _("Documents and lore")
 SUMMARY = """\
@@ -41,11 +46,14 @@ def load_demo(actors: DemoActors) -> str:
     data = json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
     first, *others = data["sources"]
     with acting(actors.account):
-        exists = KnowledgeSource.objects.of(actors.account).filter(name=first["name"]).exists()
+        documents = KnowledgeDocument.objects.of(actors.account)
+        # Of the last source, because a load may have been interrupted.
+        exists = documents.filter(source__name=others[-1]["name"]).exists()
     new = 0
     if not exists:
-        new = sum(len(_deliver(actors, each, each["documents"]).added) for each in (first, *others))
+        new = len(_deliver(actors, first, first["documents"]).added)
         _deliver(actors, first, data["changed"])
+        new += sum(len(_deliver(actors, each, each["documents"]).added) for each in others)
     with acting(actors.account):
         KnowledgeQuestion.objects.bulk_create(
             [
