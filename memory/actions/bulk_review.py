@@ -3,7 +3,7 @@
 Each part is decided, and undone, in one commit. The parts of an interrupted run hold its progress.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.outbox.actions import Task, publish
 from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
@@ -64,7 +65,7 @@ class BulkRunProgress:
 
     @property
     def skipped(self) -> int:
-        """Return the number of memories that others had decided, changed or leased."""
+        """Return the number that others had decided, changed or leased, or that are withheld."""
         return self.examined - self.done
 
 
@@ -168,12 +169,34 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
     ) as commit:
         rows = MemoryEntry.objects.of(account_id).filter(pk__in=chosen, status__in=statuses)
         free = rows.filter(~leased_by_other(run.actor)).order_by("pk")
-        locked = free.select_for_update(no_key=True, of=("self",))
+        locked = free.with_verify_on_read(account_id).select_for_update(no_key=True, of=("self",))
         unchanged = [entry for entry in locked if entry.version == chosen[entry.pk]]
-        for entry in unchanged:
+        decided = withhold_mismatches(account_id, unchanged)  # nobody can change the others
+        if run.deed == Operation.APPROVE:
+            decided = _exclude_withheld_replaced(account_id, decided)
+        for entry in decided:
             operation(Decision.about(entry, actor, run.reason), commit=commit)
-    part.done, part.decided_in = len(unchanged), commit.id if unchanged else None
+    part.done, part.decided_in = len(decided), commit.id if decided else None
     part.save(update_fields=["done", "decided_in"])
+
+
+def _list_sealed(account_id: UUID, ids: Iterable[UUID]) -> list[MemoryEntry]:
+    """Return these memories, except those that differ from their seal."""
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=list(ids)).order_by("pk")
+    return withhold_mismatches(account_id, list(rows.with_verify_on_read(account_id)))
+
+
+def _exclude_withheld_replaced(
+    account_id: UUID, proposals: Sequence[MemoryEntry]
+) -> list[MemoryEntry]:
+    """Return the proposals whose approval supersedes no memory that differs from its seal."""
+    replaced = review.find_replaced(account_id, [entry.pk for entry in proposals])
+    withheld = replaced - {entry.pk for entry in _list_sealed(account_id, replaced)}
+    return [
+        entry
+        for entry in proposals
+        if not withheld or withheld.isdisjoint(review.find_replaced(account_id, [entry.pk]))
+    ]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
@@ -185,6 +208,8 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
         new_versions = MemoryVersion.objects.of(run.account_id).filter(
             commit_id=part.decided_in, version__gt=1, entry__version=F("version")
         )
+        sealed = _list_sealed(run.account_id, new_versions.values_list("entry_id", flat=True))
+        new_versions = new_versions.filter(entry__in=sealed)
         with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
             restored = review.undo_versions(decision, new_versions, commit)
     part.restored = len(restored)

@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
 from memory.actions import review
+from memory.actions.entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing, reload
@@ -113,6 +114,24 @@ def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     assert "1 approved. 2 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
     assert statuses(acme) == ["proposed", "proposed", "active"]
+
+
+def test_withheld_entries_are_skipped(reviewer: Client, acme: Account) -> None:
+    edited, old, kept = propose(acme, "First words.", "Old words.", "Third words.")
+    submit(reviewer, "approve", old)
+    with acting(acme):
+        newer = propose_update(makers.decision(old), {"content": "New words."})
+    makers.set_policy(acme, {"verify_on_read": True})
+    for entry in (edited, old):
+        makers.update(MemoryEntry, acme, {"pk": entry.pk}, content="Edited in the database.")
+    picks = [mark(each) for each in (edited, newer, kept)]
+    form = {"pick": picks, "deed": "approve", "which": "marked"}
+    answer = html(reviewer.post(BULK, form, headers=REVIEW))
+    assert "1 approved. 2 skipped" in answer
+    assert statuses(acme) == ["proposed", "active", "active", "proposed"]
+    makers.update(MemoryEntry, acme, {"pk": kept.pk}, content="Edited in the database.")
+    reviewer.post(find_undo_url(answer), headers=REVIEW)
+    assert makers.get(BulkPart, acme).restored == 0
 
 
 def test_group_decision_needs_the_current_proposals(reviewer: Client, acme: Account) -> None:
