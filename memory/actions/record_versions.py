@@ -34,6 +34,7 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text
 
 Event = MemoryVersion.Event
+WITHHELD = "withheld"  # code of the refusal to change a row that differs from its seal
 
 
 def record_versions(
@@ -210,7 +211,7 @@ def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
         raise Conflict(
             "This memory differs from its sealed state, so it cannot be changed."
             " Restore its row in the database, or erase the memory.",
-            code="withheld",
+            code=WITHHELD,
         )
 
 
