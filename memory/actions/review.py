@@ -105,23 +105,34 @@ def approve(
         ids = [decision.entry_id, *find_replaced(account_id, [decision.entry_id])]
         lock_entries(account_id, ids)
     with decision.in_commit(commit) as own:
-        replaced = find_replaced(account_id, [decision.entry_id])
-        approved = {**corrections, "status": Status.ACTIVE}
-        rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
-        if replaced and rows.exists():
-            approved["pinned"] = True
-        entry = decision.apply(Event.APPROVE, approved, when={Status.PROPOSED}, commit=own)
-        for old in sorted(replaced):
-            replace(decision, entry_id=old, version=None).apply(
-                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=own
-            )
+        return _activate(decision, Event.APPROVE, corrections, when={Status.PROPOSED}, commit=own)
+
+
+def _activate(
+    decision: Decision, event: str, values: Mapping[str, Any], *, when: set[str], commit: Recording
+) -> MemoryEntry:
+    """Activate a memory; if it is a proposal, supersede what it replaces."""
+    account_id = decision.account_id
+    replaced = find_replaced(account_id, [decision.entry_id])
+    active = {**values, "status": Status.ACTIVE}
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
+    if replaced and rows.exists():
+        active["pinned"] = True
+    entry = decision.apply(event, active, when=when, commit=commit)
+    for old in sorted(replaced):
+        replace(decision, entry_id=old, version=None).apply(
+            Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=commit
+        )
     return entry
 
 
 def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Return the active memories that the approval of these proposals supersedes."""
     edges = MemoryEdge.objects.of(account_id).filter(
-        src__in=ids, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
+        src__in=ids,
+        src__status=Status.PROPOSED,
+        type=MemoryEdge.Type.SUPERSEDES,
+        dst__status=Status.ACTIVE,
     )
     return set(edges.values_list("dst_id", flat=True))
 
@@ -134,19 +145,26 @@ def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntr
 def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Merge a proposal into another memory, which gets these values, in one commit.
 
-    Undoing that commit separates them again.
+    If the other one is a proposal too, it is approved. Undoing the commit separates them again.
     """
-    lock_entries(decision.account_id, [decision.entry_id, into.entry_id])
+    account_id = decision.account_id
+    replaced = find_replaced(account_id, [into.entry_id])
+    lock_entries(account_id, {decision.entry_id, into.entry_id, *replaced})
     for part in (decision, into):
         lock_entry(part.account_id, part.entry_id, part.version)
-    corrections = redact_editable_values(decision.account_id, values)
+    corrections = redact_editable_values(account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
-    merged = {**corrections, **sources, "status": Status.ACTIVE}
     with decision.in_commit() as own:
         decision.apply(
             Event.MERGE, {"status": Status.SUPERSEDED}, when={Status.PROPOSED}, commit=own
         )
-        return into.apply(Event.MERGE, merged, when={Status.ACTIVE, Status.PROPOSED}, commit=own)
+        return _activate(
+            into,
+            Event.MERGE,
+            {**corrections, **sources},
+            when={Status.ACTIVE, Status.PROPOSED},
+            commit=own,
+        )
 
 
 def pin(decision: Decision) -> MemoryEntry:

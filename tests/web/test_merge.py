@@ -5,6 +5,7 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from memory.actions.entries import propose_update
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing, reload
@@ -89,6 +90,23 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
     for other_audience_or_itself in (existing, new):
         query = {"with": str(other_audience_or_itself.pk)}
         assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
+
+
+def test_merge_into_a_correction_supersedes_what_it_replaces(
+    reviewer: Client, acme: Account
+) -> None:
+    old, new = propose(acme, "Refunds take five days.", "Refunds take nine days.")
+    submit(reviewer, "approve", old)
+    submit(reviewer, "review_pin", old, pinned="yes")
+    with acting(acme):
+        correction = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
+    rows = (old, new, correction)
+    merged = reviewer.post(entry_url("review_merge", new), form(correction, new))
+    assert merged.status_code == 302
+    assert [reload(row).status for row in rows] == ["superseded", "superseded", "active"]
+    assert reload(correction).pinned
+    reviewer.post(f"{entry_url('undo', new)}?version=2", headers=REVIEW)
+    assert [reload(row).status for row in rows] == ["active", "proposed", "proposed"]
 
 
 def test_reviewers_merge_into_similar_entries_only(
