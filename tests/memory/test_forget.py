@@ -229,5 +229,7 @@ def test_reviewer_forgets_by_filter(reviewer: Client, member: Agent, acme: Accou
         run = BulkRun.objects.get()
     answer = reviewer.post(f"/review/bulk/{run.pk}/undo/", follow=True)
     assert "2 memories restored." in answer.content.decode()
-    assert reviewer.get("/memory/forget/").status_code == 400
+    for unfiltered in ("", "?user_id=+", "?user_id=+&tag=%20"):
+        assert reviewer.get(f"/memory/forget/{unfiltered}").status_code == 400
+        assert "/memory/forget/" not in reviewer.get(f"/memory/{unfiltered}").content.decode()
     assert reviewer.get("/memory/forget/?user_id=nobody").status_code == 200
