@@ -1,12 +1,16 @@
 """Merging a proposal into a memory, and undoing it."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions.entries import propose_update
 from memory.models import MemoryEntry, MemoryVersion
+from memory.views.review_queue import decided_today
 from tests import makers
 from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
@@ -63,7 +67,10 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
     assert "<ins>" not in html(preview)
     assert "<dt>标题</dt>" in html(preview)
     choice = form(existing, new, content="known", title="new", kind="new", tags="both")
+    makers.update(MemoryVersion, acme, {}, created_at=timezone.now() - timedelta(days=2))
     assert "Merged." in html(reviewer.post(entry_url("review_merge", new), choice, follow=True))
+    with acting(acme):
+        assert decided_today(acme.pk) == 1, "not the memory that it was merged into"
     one, other = reload(existing), reload(new)
     assert (one.content, one.title, one.kind) == (existing.content, "Contact", "preference")
     assert (one.tags, one.status, other.status) == (["mail"], "active", "superseded")
