@@ -123,6 +123,15 @@ def test_run_id_alone_does_not_forget_user_memories(member: Agent, acme: Account
     assert forget(admin, run_id="r")["count"] == 1
 
 
+def test_agent_alone_does_not_forget_conversations_of_users(member: Agent, acme: Account) -> None:
+    run = {"agent_id": "bot", "run_id": "r", "visibility": "conversation"}
+    store(member, "Bot's own.", agent_id="bot")
+    store(member, "Said by Ann in r.", user_id="ann", **run)
+    assert forget(member, agent_id="bot")["count"] == 1
+    assert statuses(acme)["Said by Ann in r."] == "active"
+    assert forget(member, agent_id="bot", run_id="r")["count"] == 1
+
+
 def test_owner_can_be_given_in_the_filter(member: Agent, acme: Account) -> None:
     store(member, "Tea.", user_id="ann", tags=["hot"])
     store(member, "Ice.", user_id="ann")
