@@ -94,6 +94,7 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
     assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
     makers.update(MemoryEntry, acme, {"pk": existing.pk}, visibility="user", user_id="maren")
+    assert "do-merge" not in html(reviewer.get(f"/review/?at={new.pk}"))
     for other_audience_or_itself in (existing, new):
         query = {"with": str(other_audience_or_itself.pk)}
         assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
