@@ -75,6 +75,13 @@ def test_edit_can_approve(reviewer: Client, acme: Account) -> None:
     assert (reload(entry).content, reload(entry).status) == ("Prefers fone.", "proposed")
 
 
+def test_line_breaks_of_a_long_text_count_once(reviewer: Client, acme: Account) -> None:
+    [entry] = propose(acme, "x\n" * 25_000)
+    form = {"content": "x\r\n" * 25_000, "kind": "preference"}
+    assert "Corrected." in html(submit(reviewer, "review_edit", entry, REVIEW, **form))
+    assert (reload(entry).kind, reload(entry).content) == ("preference", "x\n" * 25_000)
+
+
 def test_ledger_lock_is_released_before_rendering(
     committed: str, reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
