@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,6 +29,7 @@ from memory.models import (
     BulkPart,
     BulkRun,
     EntryQuerySet,
+    MemoryEdge,
     MemoryEntry,
     MemorySettings,
     MemoryVersion,
@@ -201,19 +202,37 @@ def _exclude_withheld_replaced(
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
     """Restore the previous version where this run made the latest one."""
-    actor = Actor.parse(run.undone_by)
-    decision = Decision(account_id=run.account_id, entry_id=run.pk, actor=actor)
+    account_id, actor = run.account_id, Actor.parse(run.undone_by)
+    decision = Decision(account_id=account_id, entry_id=run.pk, actor=actor)
     restored: list[MemoryEntry] = []
     if part.decided_in:
-        new_versions = MemoryVersion.objects.of(run.account_id).filter(
-            commit_id=part.decided_in, version__gt=1, entry__version=F("version")
+        versions = MemoryVersion.objects.of(account_id).filter(
+            commit_id=part.decided_in, version__gt=1
         )
-        sealed = _list_sealed(run.account_id, new_versions.values_list("entry_id", flat=True))
-        new_versions = new_versions.filter(entry__in=sealed)
-        with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
-            restored = review.undo_versions(decision, new_versions, commit)
-    part.restored = len(restored)
+        restorable = versions.filter(entry__in=_list_restorable(account_id, versions))
+        with recording(account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
+            restored = review.undo_versions(decision, restorable, commit)
+    chosen = {UUID(pk) for pk, _version in part.chosen}  # not what their approval superseded
+    part.restored = sum(entry.pk in chosen for entry in restored)
     part.save(update_fields=["restored"])
+
+
+def _list_restorable(account_id: UUID, versions: QuerySet[MemoryVersion]) -> set[UUID]:
+    """Return the memories that have not changed since these versions, without halves of pairs.
+
+    A proposal and the memory that its approval superseded are restored together: otherwise agents
+    would recall both of them, or neither.
+    """
+    unchanged = versions.filter(entry__version=F("version")).values_list("entry_id", flat=True)
+    ids = {entry.pk for entry in _list_sealed(account_id, unchanged)}
+    superseded = versions.filter(event=MemoryVersion.Event.SUPERSEDE).values("entry_id")
+    edges = MemoryEdge.objects.of(account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, src__in=versions.values("entry_id"), dst__in=superseded
+    )
+    pairs = list(edges.values_list("src_id", "dst_id"))
+    while halves := ids & {pk for pair in pairs if not ids.issuperset(pair) for pk in pair}:
+        ids -= halves
+    return ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

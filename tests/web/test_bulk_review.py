@@ -91,6 +91,27 @@ def test_undo_restores_superseded_entries(reviewer: Client, acme: Account) -> No
     assert statuses(acme) == ["active"] * 3 + ["proposed"] * 2
 
 
+def test_undo_restores_superseded_entries_with_their_proposals(
+    reviewer: Client, acme: Account
+) -> None:
+    rows = propose(acme, "Old words.", "Other words.")
+    for each in rows:
+        submit(reviewer, "approve", each)
+    with acting(acme):
+        new, newer = [
+            propose_update(makers.decision(each), {"content": f"New: {each.content}"})
+            for each in rows
+        ]
+    form = {"pick": [mark(new), mark(newer)], "deed": "approve", "which": "marked"}
+    answer = html(reviewer.post(BULK, form, headers=REVIEW))
+    assert statuses(acme) == ["superseded"] * 2 + ["active"] * 2
+    submit(reviewer, "review_pin", new, pinned="yes")
+    assert reviewer.post(find_undo_url(answer), headers=REVIEW).status_code == 200
+    assert statuses(acme) == ["superseded", "active", "active", "proposed"]
+    assert makers.get(BulkPart, acme).restored == 1
+    assert "1 proposal pending again." in html(reviewer.get("/review/"))
+
+
 def test_undo_after_erased_note_affects_one_entry(reviewer: Client, acme: Account) -> None:
     entries = propose(acme, "First words.", "Second words.")
     form = {"pick": [mark(each) for each in entries], "deed": "reject", "which": "marked"}
