@@ -133,11 +133,11 @@ def _require_proposal(request: WebRequest, entry: MemoryEntry) -> None:
 
 
 def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
-    """Let those who only review undo decisions only."""
-    versions = MemoryVersion.objects.of(entry.account_id).filter(
-        entry_id=entry.pk, version=entry.version, event__in=MemoryVersion.DECISIONS
-    )
-    if not versions.exists():
+    """Let those who only review undo decisions about proposals only."""
+    versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=entry.pk)
+    decided = versions.filter(version=entry.version, event__in=MemoryVersion.DECISIONS)
+    before = versions.filter(version=entry.version - 1, state__status=PROPOSED)
+    if not (decided.exists() and before.exists()):
         _require_proposal(request, entry)
 
 
