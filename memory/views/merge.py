@@ -104,9 +104,11 @@ def _merge(
     into = build_decision(request, existing.pk, parse_version(post.get("known_version", "")))
     try:
         with transaction.atomic():
-            check_not_leased_by_other(decision.account_id, new.pk, str(request.actor))
+            for pk in (new.pk, existing.pk):
+                check_not_leased_by_other(decision.account_id, pk, str(request.actor))
             merge(decision, into, values)
-            release_lease(decision.account_id, new.pk)
+            for pk in (new.pk, existing.pk):
+                release_lease(decision.account_id, pk)
     except Conflict as error:
         if error.code == WITHHELD:
             raise

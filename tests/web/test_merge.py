@@ -117,6 +117,17 @@ def test_merge_into_a_correction_supersedes_what_it_replaces(
     assert [reload(row).status for row in rows] == ["active", "proposed", "proposed"]
 
 
+def test_merge_into_a_proposal_that_someone_reviews_is_refused(
+    reviewer: Client, acme: Account
+) -> None:
+    new, other = propose(acme, "Refunds take nine days.", "Refunds take 9 days.")
+    bob = makers.signed_in(makers.member(acme, "bob", role="editor"))
+    bob.get(f"/review/?at={other.pk}")
+    text = page(reviewer.post(entry_url("review_merge", new), form(other, new)), 409)
+    assert "Nothing was merged" in text
+    assert [reload(row).status for row in (new, other)] == ["proposed", "proposed"]
+
+
 def test_reviewers_merge_into_similar_entries_only(
     reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
