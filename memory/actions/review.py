@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, NotFound
@@ -214,18 +214,18 @@ def undo(decision: Decision) -> list[MemoryEntry]:
 def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     """Return the versions that the latest decision about this memory created.
 
-    These are all versions of its commit, unless a worker or a bulk run decided about many memories
-    in it: then they are those of this memory and of the memories that it superseded, or those of
-    the memory that superseded it.
+    These are all versions of its commit, unless a worker, an agent or a bulk run decided about many
+    memories in it: then they are those of this memory and of the memories that it superseded, or
+    those of the memory that superseded it.
     """
     account_id, commit_id = entry.account_id, entry.commit_id
     in_commit = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
-    by_workers = in_commit.filter(entry=entry, actor=str(SYSTEM))
+    by_person = in_commit.filter(entry=entry, actor__startswith="user:")
     # If the note was erased, it is unknown whether the commit was part of a bulk run.
     bulk_notes = Note.objects.of(account_id).filter(
         Q(input__has_key=BULK_INPUT) | Q(salt=None), commit_id=commit_id
     )
-    if not by_workers.exists() and not bulk_notes.exists():
+    if by_person.exists() and not bulk_notes.exists():
         return in_commit
     replaced = in_commit.filter(event=Event.SUPERSEDE).values("entry_id")
     pairs = MemoryEdge.objects.of(account_id).filter(
