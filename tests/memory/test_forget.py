@@ -93,6 +93,13 @@ def test_a_named_memory_must_match_the_conditions(member: Agent, acme: Account) 
     assert member.post("memory/forget", {"id": pk, "tags": ["hot"]}, 200)["status"] == "forgotten"
 
 
+def test_a_forgotten_memory_must_match_its_owner(member: Agent) -> None:
+    pk = store(member, "Tea.", user_id="ann")
+    for _ in range(2):
+        member.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
+        assert member.post("memory/forget", {"id": pk, "user_id": "ann"})["status"] == "forgotten"
+
+
 def test_condition_aliases_are_accepted(member: Agent, acme: Account) -> None:
     store(member, "Tea.", user_id="ann", kind="preference", tags=["hot"])
     store(member, "Key.", user_id="ann", kind="fact")
