@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -95,13 +96,15 @@ def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
 
 
 def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
-    """Return contradictions first, then duplicates, then similar memories."""
+    """Return contradictions first, then duplicates, then similar memories. All are current."""
+    now = timezone.now()
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
     current = [
         each
         for each in findings
         if each.other
         and each.other.status in CURRENT_STATUSES
+        and all(end is None or end > now for end in (each.other.expires_at, each.other.valid_to))
         and not (each.kind == Kind.UPDATE and each.details.get("said"))
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))

@@ -100,6 +100,18 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
         assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
 
 
+def test_merge_into_an_expired_memory_is_not_offered(
+    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
+    existing, new = pair
+    here = f"/review/?at={new.pk}"
+    assert "do-merge" in html(reviewer.get(here))
+    makers.update(MemoryEntry, acme, {"pk": existing.pk}, expires_at=timezone.now())
+    text = html(reviewer.get(here))
+    assert "do-merge" not in text
+    assert "No similar memories" in text
+
+
 def test_merge_into_a_correction_supersedes_what_it_replaces(
     reviewer: Client, acme: Account
 ) -> None:
