@@ -3,11 +3,11 @@
 Each part is decided, and undone, in one commit. The parts of an interrupted run hold its progress.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,6 +16,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.outbox.actions import Task, publish
 from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
@@ -28,6 +29,7 @@ from memory.models import (
     BulkPart,
     BulkRun,
     EntryQuerySet,
+    MemoryEdge,
     MemoryEntry,
     MemorySettings,
     MemoryVersion,
@@ -64,7 +66,7 @@ class BulkRunProgress:
 
     @property
     def skipped(self) -> int:
-        """Return the number of memories that others had decided, changed or leased."""
+        """Return the number that others had decided, changed or leased, or that are withheld."""
         return self.examined - self.done
 
 
@@ -168,27 +170,69 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
     ) as commit:
         rows = MemoryEntry.objects.of(account_id).filter(pk__in=chosen, status__in=statuses)
         free = rows.filter(~leased_by_other(run.actor)).order_by("pk")
-        locked = free.select_for_update(no_key=True, of=("self",))
+        locked = free.with_verify_on_read(account_id).select_for_update(no_key=True, of=("self",))
         unchanged = [entry for entry in locked if entry.version == chosen[entry.pk]]
-        for entry in unchanged:
+        decided = withhold_mismatches(account_id, unchanged)  # nobody can change the others
+        if run.deed == Operation.APPROVE:
+            decided = _exclude_withheld_replaced(account_id, decided)
+        for entry in decided:
             operation(Decision.about(entry, actor, run.reason), commit=commit)
-    part.done, part.decided_in = len(unchanged), commit.id if unchanged else None
+    part.done, part.decided_in = len(decided), commit.id if decided else None
     part.save(update_fields=["done", "decided_in"])
+
+
+def _list_sealed(account_id: UUID, ids: Iterable[UUID]) -> list[MemoryEntry]:
+    """Return these memories, except those that differ from their seal."""
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=list(ids)).order_by("pk")
+    return withhold_mismatches(account_id, list(rows.with_verify_on_read(account_id)))
+
+
+def _exclude_withheld_replaced(
+    account_id: UUID, proposals: Sequence[MemoryEntry]
+) -> list[MemoryEntry]:
+    """Return the proposals whose approval supersedes no memory that differs from its seal."""
+    replaced = review.find_replaced(account_id, [entry.pk for entry in proposals])
+    withheld = replaced - {entry.pk for entry in _list_sealed(account_id, replaced)}
+    return [
+        entry
+        for entry in proposals
+        if not withheld or withheld.isdisjoint(review.find_replaced(account_id, [entry.pk]))
+    ]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
     """Restore the previous version where this run made the latest one."""
-    actor = Actor.parse(run.undone_by)
-    decision = Decision(account_id=run.account_id, entry_id=run.pk, actor=actor)
+    account_id, actor = run.account_id, Actor.parse(run.undone_by)
+    decision = Decision(account_id=account_id, entry_id=run.pk, actor=actor)
     restored: list[MemoryEntry] = []
     if part.decided_in:
-        new_versions = MemoryVersion.objects.of(run.account_id).filter(
-            commit_id=part.decided_in, version__gt=1, entry__version=F("version")
+        versions = MemoryVersion.objects.of(account_id).filter(
+            commit_id=part.decided_in, version__gt=1
         )
-        with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
-            restored = review.undo_versions(decision, new_versions, commit)
-    part.restored = len(restored)
+        restorable = versions.filter(entry__in=_list_restorable(account_id, versions))
+        with recording(account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
+            restored = review.undo_versions(decision, restorable, commit)
+    chosen = {UUID(pk) for pk, _version in part.chosen}  # not what their approval superseded
+    part.restored = sum(entry.pk in chosen for entry in restored)
     part.save(update_fields=["restored"])
+
+
+def _list_restorable(account_id: UUID, versions: QuerySet[MemoryVersion]) -> set[UUID]:
+    """Return the memories that have not changed since these versions, without halves of pairs.
+
+    A proposal and the memory that its approval superseded are restored together: otherwise agents
+    would recall both of them, or neither.
+    """
+    unchanged = versions.filter(entry__version=F("version")).values_list("entry_id", flat=True)
+    ids = {entry.pk for entry in _list_sealed(account_id, unchanged)}
+    superseded = versions.filter(event=MemoryVersion.Event.SUPERSEDE).values("entry_id")
+    edges = MemoryEdge.objects.of(account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, src__in=versions.values("entry_id"), dst__in=superseded
+    )
+    pairs = list(edges.values_list("src_id", "dst_id"))
+    while halves := ids & {pk for pair in pairs if not ids.issuperset(pair) for pk in pair}:
+        ids -= halves
+    return ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,7 +167,8 @@ class _Block:
         entries_by_id |= entries
         rows = MemoryEdge.objects.of(self.account)
         existing = rows.in_bulk([edge.pk for edge in read.values()])
-        joined = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
+        between = {(e.src_id, e.dst_id, e.type): e for e in rows.filter(src__in=ends, dst__in=ends)}
+        joined = {key for key, edge in between.items() if edge.commit_id}
         new_edges: dict[UUID, MemoryEdge] = {}
         for number, edge in read.items():
             name = (edge.src_id, edge.dst_id, edge.type)
@@ -178,6 +179,9 @@ class _Block:
             elif self._validate_ends(number, edge, entries_by_id):
                 new_edges[edge.pk] = edge
                 joined.add(name)
+        derived = [edge.pk for key, edge in between.items() if key in joined and not edge.commit_id]
+        if derived:  # by workers, who may derive edges while a file is imported
+            rows.filter(pk__in=derived).delete()
         return list(new_edges.values())
 
     def _compare(self, number: int, existing: Row, line: Row) -> None:

@@ -11,6 +11,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_text
+from kmapp.database.bulk_insert import insert_rows
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
@@ -54,9 +55,12 @@ def judge(
     with recording(account_id, actor) as commit:
         for row in changed:
             row.judged_by, row.commit_id = str(actor), commit.id
-            is_new = row.pk not in existing
-            row.save(force_insert=is_new, force_update=not is_new)
-            commit.add(row, "ADD" if is_new else "UPDATE")
+        new = [row for row in changed if row.pk not in existing]
+        replaced = [row for row in changed if row.pk in existing]
+        insert_rows(new)
+        Judgement.objects.bulk_update(replaced, ["label", "judged_by", "created_at", "commit"])
+        commit.add_all(new, "ADD")
+        commit.add_all(replaced, "UPDATE")
     return changed
 
 

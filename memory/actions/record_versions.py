@@ -29,11 +29,12 @@ from memory.actions.follow_up_jobs import (
     enqueue_entries,
     enqueue_ordering,
 )
-from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
+from memory.models import ErasedEntry, MemoryEntry, MemoryVersion, Triage
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text
 
 Event = MemoryVersion.Event
+WITHHELD = "withheld"  # code of the refusal to change a row that differs from its seal
 
 
 def record_versions(
@@ -210,7 +211,7 @@ def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
         raise Conflict(
             "This memory differs from its sealed state, so it cannot be changed."
             " Restore its row in the database, or erase the memory.",
-            code="withheld",
+            code=WITHHELD,
         )
 
 
@@ -220,7 +221,11 @@ def _update_derived(
     """Index changed words, and enqueue the jobs that follow from the change."""
     words = build_indexed_text(entry)
     text_changed, status_changed = words != before_words, entry.status != before_status
-    if entry.status == MemoryEntry.Status.PROPOSED and (text_changed or status_changed):
+    if entry.status == MemoryEntry.Status.PROPOSED:
+        if not (text_changed or status_changed):  # its findings still hold
+            triage = Triage.objects.of(entry.account_id).filter(entry=entry)
+            triage.filter(version=entry.version - 1).update(version=entry.version)
+        # Also then: a triage that is running is about the version before.
         enqueue_entries(entry.account_id, TRIAGE, [entry.pk], commit_id)
     if text_changed:
         index_documents(entry.account_id, COLLECTION, {entry.pk: words})

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, NotFound
@@ -105,23 +105,34 @@ def approve(
         ids = [decision.entry_id, *find_replaced(account_id, [decision.entry_id])]
         lock_entries(account_id, ids)
     with decision.in_commit(commit) as own:
-        replaced = find_replaced(account_id, [decision.entry_id])
-        approved = {**corrections, "status": Status.ACTIVE}
-        rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
-        if replaced and rows.exists():
-            approved["pinned"] = True
-        entry = decision.apply(Event.APPROVE, approved, when={Status.PROPOSED}, commit=own)
-        for old in sorted(replaced):
-            replace(decision, entry_id=old, version=None).apply(
-                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=own
-            )
+        return _activate(decision, Event.APPROVE, corrections, when={Status.PROPOSED}, commit=own)
+
+
+def _activate(
+    decision: Decision, event: str, values: Mapping[str, Any], *, when: set[str], commit: Recording
+) -> MemoryEntry:
+    """Activate a memory; if it is a proposal, supersede what it replaces."""
+    account_id = decision.account_id
+    replaced = find_replaced(account_id, [decision.entry_id])
+    active = {**values, "status": Status.ACTIVE}
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
+    if replaced and rows.exists():
+        active["pinned"] = True
+    entry = decision.apply(event, active, when=when, commit=commit)
+    for old in sorted(replaced):
+        replace(decision, entry_id=old, version=None).apply(
+            Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=commit
+        )
     return entry
 
 
 def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Return the active memories that the approval of these proposals supersedes."""
     edges = MemoryEdge.objects.of(account_id).filter(
-        src__in=ids, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
+        src__in=ids,
+        src__status=Status.PROPOSED,
+        type=MemoryEdge.Type.SUPERSEDES,
+        dst__status=Status.ACTIVE,
     )
     return set(edges.values_list("dst_id", flat=True))
 
@@ -134,19 +145,26 @@ def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntr
 def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Merge a proposal into another memory, which gets these values, in one commit.
 
-    Undoing that commit separates them again.
+    If the other one is a proposal too, it is approved. Undoing the commit separates them again.
     """
-    lock_entries(decision.account_id, [decision.entry_id, into.entry_id])
+    account_id = decision.account_id
+    replaced = find_replaced(account_id, [into.entry_id])
+    lock_entries(account_id, {decision.entry_id, into.entry_id, *replaced})
     for part in (decision, into):
         lock_entry(part.account_id, part.entry_id, part.version)
-    corrections = redact_editable_values(decision.account_id, values)
+    corrections = redact_editable_values(account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
-    merged = {**corrections, **sources, "status": Status.ACTIVE}
     with decision.in_commit() as own:
         decision.apply(
             Event.MERGE, {"status": Status.SUPERSEDED}, when={Status.PROPOSED}, commit=own
         )
-        return into.apply(Event.MERGE, merged, when={Status.ACTIVE, Status.PROPOSED}, commit=own)
+        return _activate(
+            into,
+            Event.MERGE,
+            {**corrections, **sources},
+            when={Status.ACTIVE, Status.PROPOSED},
+            commit=own,
+        )
 
 
 def pin(decision: Decision) -> MemoryEntry:
@@ -196,18 +214,18 @@ def undo(decision: Decision) -> list[MemoryEntry]:
 def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     """Return the versions that the latest decision about this memory created.
 
-    These are all versions of its commit, unless a worker or a bulk run decided about many memories
-    in it: then they are those of this memory and of the memories that it superseded, or those of
-    the memory that superseded it.
+    These are all versions of its commit, unless a worker, an agent or a bulk run decided about many
+    memories in it: then they are those of this memory and of the memories that it superseded, or
+    those of the memory that superseded it.
     """
     account_id, commit_id = entry.account_id, entry.commit_id
     in_commit = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
-    by_workers = in_commit.filter(entry=entry, actor=str(SYSTEM))
+    by_person = in_commit.filter(entry=entry, actor__startswith="user:")
     # If the note was erased, it is unknown whether the commit was part of a bulk run.
     bulk_notes = Note.objects.of(account_id).filter(
         Q(input__has_key=BULK_INPUT) | Q(salt=None), commit_id=commit_id
     )
-    if not by_workers.exists() and not bulk_notes.exists():
+    if by_person.exists() and not bulk_notes.exists():
         return in_commit
     replaced = in_commit.filter(event=Event.SUPERSEDE).values("entry_id")
     pairs = MemoryEdge.objects.of(account_id).filter(

@@ -15,6 +15,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.actions.clustering_input import (
     AudienceGroup,
     find_audiences,
@@ -131,9 +132,11 @@ def _apply_changes(
 
 
 def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:
-    """Apply a change, unless a person has removed the same new topic before."""
+    """Apply a change, unless its topic is withheld, or a person removed the same new one before."""
     account_id, ids, scope = commit.account_id, change.ids, change.audience.scope
     if change.topic:
+        if not withhold_mismatches(account_id, [lock_entry(account_id, change.topic)]):
+            return  # nobody can change a row that differs from its seal
         create_member_edges(account_id, change.topic, ids)
         update_member_count(commit, change.topic)
     else:

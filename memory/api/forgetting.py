@@ -157,7 +157,8 @@ def _selected_entries(principal: KeyPrincipal, data: Mapping[str, Any]) -> Entry
         if not named:
             rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
         elif "user_id" not in named:
-            rows = rows.filter(Q(user_id="") | Q(visibility=MemoryEntry.Visibility.CONVERSATION))
+            nobodys, in_run = Q(user_id=""), Q(visibility=MemoryEntry.Visibility.CONVERSATION)
+            rows = rows.filter(nobodys | in_run if "run_id" in named else nobodys)
     return rows.filter(_filter_conditions(data))
 
 

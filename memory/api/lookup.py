@@ -105,9 +105,8 @@ def filter_forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> Entr
         event=MemoryVersion.Event.FORGET,
         actor=str(principal.actor),
     )
-    return filter_readable(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
-        Exists(forgotten_by_key)
-    )
+    forgotten = MemoryEntry.objects.of(principal.account_id).filter(Exists(forgotten_by_key))
+    return filter_readable(principal, data) | _filter_visible_to_owner(forgotten, data)
 
 
 def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetime) -> MemoryEntry:

@@ -78,11 +78,7 @@ class Listing:
         if {*chosen} - COLUMNS.keys():
             ignored.add("column")
         columns = tuple(name for name in COLUMNS if name in chosen) or DEFAULT_COLUMNS
-        query_items = [
-            (name, params[name])
-            for name in entry_filter.filters
-            if name not in ignored and params.get(name)
-        ]
+        query_items = [(name, params[name]) for name in _list_active(entry_filter)]
         query_items += [("q", words)] if words else []
         query_items += [("sort", sort)] if sort != DEFAULT_SORT else []
         if columns != DEFAULT_COLUMNS:
@@ -115,7 +111,7 @@ class Listing:
 
     @property
     def active_filters(self) -> Sequence[str]:
-        return [name for name in self.filter.filters if self.filter.data.get(name)]
+        return _list_active(self.filter)
 
     def ids(self, meaning: QueryVector | None = None) -> Any:
         """Return all listed ids in order: matches of the query, best first, or all rows."""
@@ -137,3 +133,9 @@ class Listing:
         newest = self.rows.order_by("-created_at", "-pk").values("pk")[: bounded_counts.MAX_FIGURE]
         rows = MemoryEntry.objects.of(self.account_id).filter(pk__in=newest)
         return rows.order_by(self.sort, "-pk").values_list("pk", flat=True)
+
+
+def _list_active(entry_filter: EntryFilter) -> list[str]:
+    """Return the names of filters that narrow the rows; spaces alone do not."""
+    values = entry_filter.form.cleaned_data
+    return [name for name in entry_filter.filters if values.get(name)]

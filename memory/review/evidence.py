@@ -5,11 +5,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.security.pii import KINDS
 from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
+from memory.review.merge import has_same_audience
 
 Kind = Finding.Kind
 CURRENT_STATUSES = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
@@ -58,6 +60,7 @@ class ReviewEvidence:
     blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
     others: Sequence[Finding]  # that compare it with another current memory
+    twin: MemoryEntry | None  # the memory that it could be merged with
     triage: Triage | None  # None: not triaged yet
     metadata: str  # as JSON, or nothing
 
@@ -66,22 +69,19 @@ class ReviewEvidence:
         """Return the memory that this proposal rewords."""
         return self.replaces[0] if self.replaces else None
 
-    @property
-    def twin(self) -> MemoryEntry | None:
-        """Return the memory that it could be merged with."""
-        return self.others[0].other if self.others else None
-
 
 def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
-    triage = getattr(entry, "triage", None)
+    triage, others = getattr(entry, "triage", None), _list_similar(rows)
+    similar = [each.other for each in others if each.other]
     return ReviewEvidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
         replaces=list_superseded(entry) if getattr(entry, "is_update", True) else [],
-        others=_list_similar(rows),
+        others=others,
+        twin=next((other for other in similar if has_same_audience(entry, other)), None),
         triage=triage,
         metadata=json.dumps(entry.slots, indent=2, ensure_ascii=False) if entry.slots else "",
     )
@@ -96,13 +96,15 @@ def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
 
 
 def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
-    """Return contradictions first, then duplicates, then similar memories."""
+    """Return contradictions first, then duplicates, then similar memories. All are current."""
+    now = timezone.now()
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
     current = [
         each
         for each in findings
         if each.other
         and each.other.status in CURRENT_STATUSES
+        and all(end is None or end > now for end in (each.other.expires_at, each.other.valid_to))
         and not (each.kind == Kind.UPDATE and each.details.get("said"))
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))

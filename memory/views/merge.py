@@ -16,6 +16,7 @@ from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, parse_ve
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment
+from memory.actions.record_versions import WITHHELD
 from memory.actions.review import merge
 from memory.actions.review_leases import check_not_leased_by_other, release_lease
 from memory.models import MemoryEntry
@@ -103,10 +104,14 @@ def _merge(
     into = build_decision(request, existing.pk, parse_version(post.get("known_version", "")))
     try:
         with transaction.atomic():
-            check_not_leased_by_other(decision.account_id, new.pk, str(request.actor))
+            for pk in (new.pk, existing.pk):
+                check_not_leased_by_other(decision.account_id, pk, str(request.actor))
             merge(decision, into, values)
-            release_lease(decision.account_id, new.pk)
-    except Conflict:
+            for pk in (new.pk, existing.pk):
+                release_lease(decision.account_id, pk)
+    except Conflict as error:
+        if error.code == WITHHELD:
+            raise
         new = review_queue.get_entry_or_404(request, new.pk)
         existing = review_queue.get_entry_or_404(request, existing.pk)
         return _render_page(request, new, existing, HTTPStatus.CONFLICT)

@@ -19,6 +19,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part
 from memory.actions import review as verbs
+from memory.actions.record_versions import WITHHELD
 from memory.actions.review import Decision
 from memory.actions.review_leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, ReviewLease
@@ -117,6 +118,8 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     try:
         verbs.undo(build_decision(request, pk, version))
     except Conflict as error:
+        if error.code == WITHHELD:
+            raise
         text = _("Not undone: someone changed this memory in the meantime.")
         raise Conflict(text, code=error.code, details=error.details) from error
     notify_success(request, _("Undone. The previous version is restored."))
@@ -130,11 +133,11 @@ def _require_proposal(request: WebRequest, entry: MemoryEntry) -> None:
 
 
 def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
-    """Let those who only review undo decisions only."""
-    versions = MemoryVersion.objects.of(entry.account_id).filter(
-        entry_id=entry.pk, version=entry.version, event__in=MemoryVersion.DECISIONS
-    )
-    if not versions.exists():
+    """Let those who only review undo decisions about proposals only."""
+    versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=entry.pk)
+    decided = versions.filter(version=entry.version, event__in=MemoryVersion.DECISIONS)
+    before = versions.filter(version=entry.version - 1, state__status=PROPOSED)
+    if not (decided.exists() and before.exists()):
         _require_proposal(request, entry)
 
 
@@ -163,6 +166,8 @@ def _decide(
             if entry.status != PROPOSED:
                 release_lease(decision.account_id, pk)
     except Conflict as error:
+        if error.code == WITHHELD:
+            raise
         lease = error.lease if isinstance(error, LeasedByOther) else None
         return _render_conflict(request, decision, lease)
     undo = f"{undo_url(entry)}{with_queue_query(request)}" if entry.version != version else ""

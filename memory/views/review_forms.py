@@ -17,9 +17,17 @@ from memory.models.entry_input import MAX_LENGTHS, MAX_TAGS
 TEXT = 50_000  # characters, as at the API
 
 
+class TextField(forms.CharField):
+    """A text as it is stored: browsers send each line break as two characters."""
+
+    def to_python(self, value: Any) -> Any:
+        text: Any = super().to_python(value)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class ProposalForm(Styled):
     title = forms.CharField(label=_("Title"), max_length=500, required=False)
-    content = forms.CharField(
+    content = TextField(
         label=_("Text"),
         max_length=TEXT,
         strip=False,
@@ -36,8 +44,7 @@ class ProposalForm(Styled):
         return cls(data, initial=text | {"tags": ", ".join(entry.tags)})
 
     def clean_content(self) -> str:
-        """Normalize line breaks, which browsers send as two characters."""
-        text: str = self.cleaned_data["content"].replace("\r\n", "\n").replace("\r", "\n")
+        text: str = self.cleaned_data["content"]
         if not text.strip():
             raise forms.ValidationError(_("Enter the text of the memory."))
         return text

@@ -10,18 +10,19 @@ from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 
 EVENTS = {
     "memories_added": MemoryVersion.Event.ADD,
-    "memories_proposed": MemoryVersion.Event.PROPOSE,
     "memories_approved": MemoryVersion.Event.APPROVE,
     "memories_rejected": MemoryVersion.Event.REJECT,
     "memories_forgotten": MemoryVersion.Event.FORGET,
 }
-# Seconds between the proposal and the decision about it, of the decisions of one day.
+# Seconds between the proposal and the decision about it, of the decisions of one day; neither of
+# topics nor of the memories that proposals were merged into.
 REVIEW_SECONDS = """
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM v.created_at - e.created_at))
   FROM memory_memoryversion v JOIN memory_memoryentry e
     ON e.account_id = v.account_id AND e.id = v.entry_id
  WHERE v.account_id = %s AND v.created_at >= %s AND v.created_at < %s
-   AND v.event IN ('APPROVE', 'REJECT', 'MERGE')
+   AND v.event IN ('APPROVE', 'REJECT', 'MERGE') AND e.kind <> 'topic'
+   AND NOT (v.event = 'MERGE' AND v.state->>'status' = 'active')
 """
 
 
@@ -58,6 +59,10 @@ def count_memories(day: Day) -> Figures:
     )
     counts = dict(versions.order_by().values_list("event").annotate(n=Count("pk")))
     figures = {name: float(counts.get(event, 0)) for name, event in EVENTS.items()}
+    proposed = versions.filter(
+        event=MemoryVersion.Event.ADD, state__status=MemoryEntry.Status.PROPOSED
+    )
+    figures["memories_proposed"] = float(proposed.count())
     with connection.cursor() as cursor:
         cursor.execute(REVIEW_SECONDS, [day.account_id, day.start, day.end])
         seconds = cursor.fetchone()[0]

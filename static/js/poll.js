@@ -21,9 +21,11 @@
   const isTyping = () =>
     document.activeElement?.matches("input, textarea, select") || document.querySelector("dialog[open]");
 
+  const watched = new WeakSet();
+
   function watch(element) {
-    if (element.dataset.polled) return;
-    element.dataset.polled = "yes";
+    if (watched.has(element)) return;
+    watched.add(element);
     const every = 1000 * Number(element.dataset.pollSeconds || 15);
     let etag = "";
     let since = new Date();
@@ -53,7 +55,8 @@
           "HX-Request": "true",
           "HX-Current-URL": location.href, // where the sign-in leads back to
           ...(account && { "X-Page-Account": account }),
-          ...(etag && { "If-None-Match": etag }),
+          // A morph of the page empties the element and removes the mark: all of it is needed again.
+          ...(etag && element.dataset.shown && { "If-None-Match": etag }),
         };
         const answer = await fetch(element.dataset.poll, { headers, cache: "no-store" });
         const elsewhere = answer.headers.get("HX-Redirect");
@@ -64,6 +67,7 @@
         if (!answer.ok && !isExpected) throw new Error(String(answer.status));
         if (answer.status === 200) {
           etag = answer.headers.get("ETag") || "";
+          element.dataset.shown = "yes";
           show(await answer.text());
         }
         failures = 0;

@@ -93,6 +93,13 @@ def test_a_named_memory_must_match_the_conditions(member: Agent, acme: Account) 
     assert member.post("memory/forget", {"id": pk, "tags": ["hot"]}, 200)["status"] == "forgotten"
 
 
+def test_a_forgotten_memory_must_match_its_owner(member: Agent) -> None:
+    pk = store(member, "Tea.", user_id="ann")
+    for _ in range(2):
+        member.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
+        assert member.post("memory/forget", {"id": pk, "user_id": "ann"})["status"] == "forgotten"
+
+
 def test_condition_aliases_are_accepted(member: Agent, acme: Account) -> None:
     store(member, "Tea.", user_id="ann", kind="preference", tags=["hot"])
     store(member, "Key.", user_id="ann", kind="fact")
@@ -121,6 +128,15 @@ def test_run_id_alone_does_not_forget_user_memories(member: Agent, acme: Account
     assert statuses(acme)["Ann's, in a run of the same name."] == "active"
     admin = makers.agent(acme)
     assert forget(admin, run_id="r")["count"] == 1
+
+
+def test_agent_alone_does_not_forget_conversations_of_users(member: Agent, acme: Account) -> None:
+    run = {"agent_id": "bot", "run_id": "r", "visibility": "conversation"}
+    store(member, "Bot's own.", agent_id="bot")
+    store(member, "Said by Ann in r.", user_id="ann", **run)
+    assert forget(member, agent_id="bot")["count"] == 1
+    assert statuses(acme)["Said by Ann in r."] == "active"
+    assert forget(member, agent_id="bot", run_id="r")["count"] == 1
 
 
 def test_owner_can_be_given_in_the_filter(member: Agent, acme: Account) -> None:
@@ -229,5 +245,7 @@ def test_reviewer_forgets_by_filter(reviewer: Client, member: Agent, acme: Accou
         run = BulkRun.objects.get()
     answer = reviewer.post(f"/review/bulk/{run.pk}/undo/", follow=True)
     assert "2 memories restored." in answer.content.decode()
-    assert reviewer.get("/memory/forget/").status_code == 400
+    for unfiltered in ("", "?user_id=+", "?user_id=+&tag=%20"):
+        assert reviewer.get(f"/memory/forget/{unfiltered}").status_code == 400
+        assert "/memory/forget/" not in reviewer.get(f"/memory/{unfiltered}").content.decode()
     assert reviewer.get("/memory/forget/?user_id=nobody").status_code == 200

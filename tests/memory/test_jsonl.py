@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
+from memory.actions.derived_edges import build_derived_edge
 from memory.actions.review import forget, pin
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.transfer.export import count_lines
@@ -123,6 +124,17 @@ def test_importing_twice_changes_nothing(written: None, acme: Account, tmp_path:
         "0 memories and 0 edges are new here, 5 were here already."
     )
     assert makers.count(Commit, acme) == before
+
+
+def test_imported_edge_replaces_a_derived_one(acme: Account, tmp_path: Path) -> None:
+    src, dst = makers.write(acme, "The cat sleeps.", "The cat is asleep.", user_id="u")
+    with acting(acme):
+        build_derived_edge(acme.pk, src.pk, dst.pk, "related_to", weight=0.2).save()
+    edge = {"object": "edge", "src_id": str(src.pk), "dst_id": str(dst.pk), "type": "related_to"}
+    path = put(tmp_path / "in.jsonl", {**edge, "weight": 0.9})
+    assert command("import", str(path)).startswith("0 memories and 1 edges are new here")
+    written = makers.get(MemoryEdge, acme)
+    assert (written.origin, written.weight) == ("written", 0.9)
 
 
 def test_export_contains_no_embeddings(written: None, tmp_path: Path) -> None:

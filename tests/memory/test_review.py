@@ -7,9 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.database.ids import uuid7
+from kmapp.ledger.actions import recording
 from memory.actions import review
 from memory.actions.entries import propose_update
+from memory.actions.record_versions import lock_entry, update_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 from tests import makers
@@ -48,6 +52,18 @@ def test_undo_restores_the_status(decision: Decision) -> None:
     with acting(decision.account_id):
         review.forget(decision)
         assert [entry.status for entry in review.undo(decision)] == ["active"]
+
+
+def test_undo_of_an_extraction_affects_one_memory(acme: Account) -> None:
+    one, other = makers.write(acme, "Tea at five.", "Coffee at six.", user_id="u")
+    with acting(acme):
+        with recording(acme.pk, Actor("key", uuid7())) as commit:
+            for entry in (one, other):
+                locked = lock_entry(acme.pk, entry.pk)
+                update_entry(locked, "UPDATE", {"content": f"{entry.content} Now."}, commit)
+        assert [row.pk for row in review.undo(makers.decision(one))] == [one.pk]
+    contents = [makers.reload(entry).content for entry in (one, other)]
+    assert contents == ["Tea at five.", "Coffee at six. Now."]
 
 
 def test_reasons_are_redacted(agent: Agent, acme: Account, decision: Decision) -> None:

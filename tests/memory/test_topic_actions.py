@@ -102,6 +102,16 @@ def number(entry: MemoryEntry) -> int:
     return member_edges(entry.account_id, entry.pk).count()
 
 
+def test_withheld_topic_gets_no_members(acme: Account) -> None:
+    tea, [new] = topic(acme, "Tea", 3), makers.write(acme, "Tea memory 4")
+    makers.set_policy(acme, {"verify_on_read": True})
+    makers.update(MemoryEntry, acme, {"pk": tea.pk}, title="Edited in the database.")
+    change = topic_growth.TopicChange(audience=Audience.of_entry(tea), ids=[new.pk], topic=tea.pk)
+    topic_growth._apply_changes(acme.pk, SYSTEM, [change], topic_growth.GrowthResult())  # noqa: SLF001
+    with acting(acme):
+        assert number(tea) == 3
+
+
 def test_undo_restores_merged_topics(acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
     with acting(acme):

@@ -109,12 +109,19 @@ class Model:
         return self.decide(memory, seen, when, **values)
 
     def approve(self, memory: Memory, seen: int) -> bool:
-        if not self.decide(memory, seen, ("proposed",), status="active"):
+        if seen != memory.version or memory.now.status != "proposed":
             return False
-        old = self.memories.get(memory.replaces)
-        if old and not old.erased and old.now.status == "active":
-            old.change(memory.now.commit, status="superseded")
+        self._activate(memory, next(_commits))
         return True
+
+    def _activate(self, memory: Memory, commit: int, **values: Any) -> None:
+        """Activate a memory; if it is a proposal, supersede what it replaces."""
+        old = self.memories.get(memory.replaces) if memory.now.status == "proposed" else None
+        replaced = old if old and not old.erased and old.now.status == "active" else None
+        pinned = memory.now.pinned or bool(replaced and replaced.now.pinned)
+        memory.change(commit, status="active", pinned=pinned, **values)
+        if replaced:
+            replaced.change(commit, status="superseded")
 
     def merge(self, new: Memory, into: Memory, seen: tuple[int, int]) -> bool:
         if seen != (new.version, into.version):
@@ -123,7 +130,7 @@ class Model:
             return False
         commit, text = next(_commits), new.now.text
         new.change(commit, status="superseded")
-        into.change(commit, status="active", text=text)
+        self._activate(into, commit, text=text)
         return True
 
     def forget_user(self, user: str) -> None:

@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
 from memory.actions import review
+from memory.actions.entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing, reload
@@ -90,6 +91,27 @@ def test_undo_restores_superseded_entries(reviewer: Client, acme: Account) -> No
     assert statuses(acme) == ["active"] * 3 + ["proposed"] * 2
 
 
+def test_undo_restores_superseded_entries_with_their_proposals(
+    reviewer: Client, acme: Account
+) -> None:
+    rows = propose(acme, "Old words.", "Other words.")
+    for each in rows:
+        submit(reviewer, "approve", each)
+    with acting(acme):
+        new, newer = [
+            propose_update(makers.decision(each), {"content": f"New: {each.content}"})
+            for each in rows
+        ]
+    form = {"pick": [mark(new), mark(newer)], "deed": "approve", "which": "marked"}
+    answer = html(reviewer.post(BULK, form, headers=REVIEW))
+    assert statuses(acme) == ["superseded"] * 2 + ["active"] * 2
+    submit(reviewer, "review_pin", new, pinned="yes")
+    assert reviewer.post(find_undo_url(answer), headers=REVIEW).status_code == 200
+    assert statuses(acme) == ["superseded", "active", "active", "proposed"]
+    assert makers.get(BulkPart, acme).restored == 1
+    assert "1 proposal pending again." in html(reviewer.get("/review/"))
+
+
 def test_undo_after_erased_note_affects_one_entry(reviewer: Client, acme: Account) -> None:
     entries = propose(acme, "First words.", "Second words.")
     form = {"pick": [mark(each) for each in entries], "deed": "reject", "which": "marked"}
@@ -113,6 +135,24 @@ def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     assert "1 approved. 2 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
     assert statuses(acme) == ["proposed", "proposed", "active"]
+
+
+def test_withheld_entries_are_skipped(reviewer: Client, acme: Account) -> None:
+    edited, old, kept = propose(acme, "First words.", "Old words.", "Third words.")
+    submit(reviewer, "approve", old)
+    with acting(acme):
+        newer = propose_update(makers.decision(old), {"content": "New words."})
+    makers.set_policy(acme, {"verify_on_read": True})
+    for entry in (edited, old):
+        makers.update(MemoryEntry, acme, {"pk": entry.pk}, content="Edited in the database.")
+    picks = [mark(each) for each in (edited, newer, kept)]
+    form = {"pick": picks, "deed": "approve", "which": "marked"}
+    answer = html(reviewer.post(BULK, form, headers=REVIEW))
+    assert "1 approved. 2 skipped" in answer
+    assert statuses(acme) == ["proposed", "active", "active", "proposed"]
+    makers.update(MemoryEntry, acme, {"pk": kept.pk}, content="Edited in the database.")
+    reviewer.post(find_undo_url(answer), headers=REVIEW)
+    assert makers.get(BulkPart, acme).restored == 0
 
 
 def test_group_decision_needs_the_current_proposals(reviewer: Client, acme: Account) -> None:

@@ -19,6 +19,7 @@ from kmapp.web.statistics.demo import load_demo
 from kmapp.web.statistics.system import take_sample
 from kmapp.web.statistics.system_charts import PERIODS, build_system_charts
 from tests import makers
+from tests.web.proposals import propose
 
 TODAY = datetime.now(UTC).date()
 
@@ -61,11 +62,13 @@ def test_a_first_run_counts_a_month_and_later_runs_the_last_days(acme: Account) 
     assert record_days(acme.pk) == BACKFILL.days + 1
     assert record_days(acme.pk) == 1
     makers.write(acme, "The tea room closes at five.", user_id="mira")
+    propose(acme, "The tea room opens on Sundays.")
     record_days(acme.pk)
     [row] = makers.rows(DailyStatistics, acme, day=TODAY)
-    assert row.figures["memories_added"] == 2
+    assert row.figures["memories_added"] == 3
+    assert row.figures["memories_proposed"] == 1
     assert row.figures["commits"] >= 2
-    assert row.figures["proposals_pending"] == 0
+    assert row.figures["proposals_pending"] == 1
     [before] = makers.rows(DailyStatistics, acme, day=TODAY - timedelta(days=1))
     assert before.figures["memories_added"] == 0
     assert "proposals_pending" not in before.figures

@@ -44,6 +44,7 @@ def test_forgetting_needs_confirmation_and_can_be_undone(reviewer: Client, acme:
     assert reviewer.post(f"{here}forget/", form).status_code == 302
     text = html(reviewer.get(here))
     assert "Forgotten" in text
+    assert "Restore version" not in text, "the memory would stay forgotten, and no undo could help"
     undo = re.findall(r'action="([^"]*/undo/[^"]*)"', text)[-1]
     assert reviewer.post(undo).headers["Location"] == here
     assert makers.get(MemoryEntry, acme, pk=entry.pk).status == "active"

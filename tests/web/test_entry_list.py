@@ -114,6 +114,7 @@ def test_unknown_filters_are_named(acme: Account) -> None:
         ("kind=odd&usr=ada&sort=-content", ["kind", "sort", "usr"], ""),
         ("since=yesterday&q=+tea+", ["since"], "q=tea"),
         ("column=odd&column=run", ["column"], "column=run"),
+        ("user_id=+&tag=+x", [], "tag=+x"),
         ("q=a%00b&sort=created_at&user_id=u", [], "user_id=u&q=ab&sort=created_at"),
     )
     for text, left_out, query in cases:

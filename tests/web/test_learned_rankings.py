@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.models import Account
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking
@@ -121,6 +122,22 @@ def test_judgements_are_exported_and_imported(
     file = SimpleUploadedFile("judgements.jsonl", json.dumps(line).encode() + b"\n\n")
     reviewer.post(reverse("memory:judgements_import"), {"file": file})
     assert makers.get(Judgement, acme, source="import").label == "not_relevant"
+
+
+def test_judgements_of_a_file_are_stored_together(
+    reviewer: Client, acme: Account, entry: MemoryEntry, max_queries: MaxQueries
+) -> None:
+    for relevant in (True, False):
+        lines = [
+            {"question": f"{QUESTION} {n}", "memory_id": str(entry.pk), "relevant": relevant}
+            for n in range(100)
+        ]
+        content = "\n".join(map(json.dumps, lines)).encode()
+        file = SimpleUploadedFile("judgements.jsonl", content)
+        with max_queries(40):
+            reviewer.post(reverse("memory:judgements_import"), {"file": file})
+        label = "relevant" if relevant else "not_relevant"
+        assert makers.count(Judgement, acme, label=label) == 100
 
 
 def test_admin_promotes_on_evidence_and_rolls_back(

@@ -1,11 +1,16 @@
 """Merging a proposal into a memory, and undoing it."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from memory.actions.entries import propose_update
 from memory.models import MemoryEntry, MemoryVersion
+from memory.views.review_queue import decided_today
 from tests import makers
 from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
@@ -62,7 +67,10 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
     assert "<ins>" not in html(preview)
     assert "<dt>标题</dt>" in html(preview)
     choice = form(existing, new, content="known", title="new", kind="new", tags="both")
+    makers.update(MemoryVersion, acme, {}, created_at=timezone.now() - timedelta(days=2))
     assert "Merged." in html(reviewer.post(entry_url("review_merge", new), choice, follow=True))
+    with acting(acme):
+        assert decided_today(acme.pk) == 1, "not the memory that it was merged into"
     one, other = reload(existing), reload(new)
     assert (one.content, one.title, one.kind) == (existing.content, "Contact", "preference")
     assert (one.tags, one.status, other.status) == (["mail"], "active", "superseded")
@@ -86,9 +94,50 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
     assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
     makers.update(MemoryEntry, acme, {"pk": existing.pk}, visibility="user", user_id="maren")
+    assert "do-merge" not in html(reviewer.get(f"/review/?at={new.pk}"))
     for other_audience_or_itself in (existing, new):
         query = {"with": str(other_audience_or_itself.pk)}
         assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
+
+
+def test_merge_into_an_expired_memory_is_not_offered(
+    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
+    existing, new = pair
+    here = f"/review/?at={new.pk}"
+    assert "do-merge" in html(reviewer.get(here))
+    makers.update(MemoryEntry, acme, {"pk": existing.pk}, expires_at=timezone.now())
+    text = html(reviewer.get(here))
+    assert "do-merge" not in text
+    assert "No similar memories" in text
+
+
+def test_merge_into_a_correction_supersedes_what_it_replaces(
+    reviewer: Client, acme: Account
+) -> None:
+    old, new = propose(acme, "Refunds take five days.", "Refunds take nine days.")
+    submit(reviewer, "approve", old)
+    submit(reviewer, "review_pin", old, pinned="yes")
+    with acting(acme):
+        correction = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
+    rows = (old, new, correction)
+    merged = reviewer.post(entry_url("review_merge", new), form(correction, new))
+    assert merged.status_code == 302
+    assert [reload(row).status for row in rows] == ["superseded", "superseded", "active"]
+    assert reload(correction).pinned
+    reviewer.post(f"{entry_url('undo', new)}?version=2", headers=REVIEW)
+    assert [reload(row).status for row in rows] == ["active", "proposed", "proposed"]
+
+
+def test_merge_into_a_proposal_that_someone_reviews_is_refused(
+    reviewer: Client, acme: Account
+) -> None:
+    new, other = propose(acme, "Refunds take nine days.", "Refunds take 9 days.")
+    bob = makers.signed_in(makers.member(acme, "bob", role="editor"))
+    bob.get(f"/review/?at={other.pk}")
+    text = page(reviewer.post(entry_url("review_merge", new), form(other, new)), 409)
+    assert "Nothing was merged" in text
+    assert [reload(row).status for row in (new, other)] == ["proposed", "proposed"]
 
 
 def test_reviewers_merge_into_similar_entries_only(

@@ -114,3 +114,34 @@ def test_polling_continues_when_the_account_is_selected_again(client: Visitor) -
     assert count_polls(client, 409, 200) > 1
     expect(client.page.get_by_text("News")).to_be_visible()
     expect(client.page.locator("#stale")).to_be_hidden()
+
+
+def test_a_morphed_part_is_polled_once_and_shown_again(client: Visitor) -> None:
+    page = client.page
+    etags: list[str] = []
+
+    def answer(route: Any) -> None:
+        etags.append(route.request.headers.get("if-none-match", ""))
+        status, body = (304, "") if etags[-1] else (200, "news")
+        route.fulfill(status=status, headers={"ETag": '"v1"'}, body=body, content_type="text/html")
+
+    def poll() -> None:
+        with page.expect_response("**/polled/"):
+            page.clock.run_for(15_100)
+        page.wait_for_timeout(200)
+
+    page.route("**/polled/", answer)
+    client.go("/rows/")
+    poll()
+    page.evaluate(
+        """() => {
+          const part = '<div id="polled" data-poll="/polled/" data-poll-seconds="15"></div>';
+          Idiomorph.morph(document.getElementById("polled"), part);
+          document.dispatchEvent(new CustomEvent("htmx:afterSettle", { detail: {} }));
+        }"""
+    )
+    expect(page.locator("#polled")).to_have_text("")
+    poll()
+    expect(page.locator("#polled")).to_have_text("news")
+    poll()
+    assert etags == ["", "", '"v1"']

@@ -13,7 +13,7 @@ from kmapp.security.prompt_injection import FLAGS
 from kmapp.web.responses import render_part
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject
-from memory.models import MemoryVersion
+from memory.models import MemoryEntry, MemoryVersion
 from memory.review.evidence import WARNING_TEXTS
 from tests import makers
 from tests.makers import missing, reload
@@ -73,6 +73,13 @@ def test_edit_can_approve(reviewer: Client, acme: Account) -> None:
     assert (approved.content, approved.status, approved.version) == ("Prefers phone.", "active", 2)
     reviewer.post(f"{entry_url('undo', entry)}?version=2")
     assert (reload(entry).content, reload(entry).status) == ("Prefers fone.", "proposed")
+
+
+def test_line_breaks_of_a_long_text_count_once(reviewer: Client, acme: Account) -> None:
+    [entry] = propose(acme, "x\n" * 25_000)
+    form = {"content": "x\r\n" * 25_000, "kind": "preference"}
+    assert "Corrected." in html(submit(reviewer, "review_edit", entry, REVIEW, **form))
+    assert (reload(entry).kind, reload(entry).content) == ("preference", "x\n" * 25_000)
 
 
 def test_ledger_lock_is_released_before_rendering(
@@ -142,6 +149,18 @@ def test_second_reviewer_sees_the_first_decision(reviewer: Client, acme: Account
     assert "Rejected</span>" in html(answer)
     assert opened_id(answer) == str(second.pk)
     assert (reload(first).status, reload(second).status) == ("rejected", "proposed")
+
+
+def test_refused_decision_about_a_withheld_entry_states_why(
+    reviewer: Client, acme: Account
+) -> None:
+    [entry] = propose(acme, "First words.")
+    makers.set_policy(acme, {"verify_on_read": True})
+    makers.update(MemoryEntry, acme, {"pk": entry.pk}, content="Edited in the database.")
+    for name in ("approve", "review_pin"):
+        text = page(submit(reviewer, name, entry, REVIEW), 409)
+        assert "differs from its sealed state" in text
+        assert "Someone else changed" not in text
 
 
 def test_refused_decision_keeps_the_input(reviewer: Client, acme: Account) -> None:

@@ -86,6 +86,8 @@ def test_topic_actions_and_undo(reviewer: Client, acme: Account) -> None:
     ).content.decode()
     assert "9 memories" in merged
     assert missing(merged, "Merged into this topic", f"/memory/{small.pk}/undo/?version=3") == []
+    rita = makers.signed_in(makers.member(acme, "rita", role="reviewer"))
+    assert rita.post(f"/memory/{small.pk}/undo/?version=3").status_code == 403
     parted = reviewer.post(f"/topics/{small.pk}/part/", {"version": "3"}, follow=True)
     assert "3 memories" in parted.content.decode()
     nowhere = reviewer.post(f"/topics/{small.pk}/merge/", {"version": "4"})
