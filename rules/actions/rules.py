@@ -19,6 +19,7 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
+from rules.evaluation.equality import is_equal
 from rules.models import Rule, RuleBook, RuleVersion
 
 Event = RuleVersion.Event
@@ -178,7 +179,9 @@ def update_rule(
     validate_size(draft)
     validate_rule(draft)
     columns = _build_columns(draft, account)
-    changed = {name: value for name, value in columns.items() if value != getattr(rule, name)}
+    changed = {
+        name: value for name, value in columns.items() if not is_equal(value, getattr(rule, name))
+    }
     if not changed:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:

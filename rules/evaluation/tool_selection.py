@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from rules.evaluation.equality import is_equal
 from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, RuleViewer
 from rules.evaluation.policy import Policy, merge_effects
 from rules.evaluation.time_limit import TooSlow, limit_time
@@ -125,7 +126,7 @@ def observe_rule(
     return Observation(
         rule=shadow.rule.id,
         matched=matched,
-        changed=before != after,
+        changed=not is_equal(before, after),
         before=before,
         after=after,
     )

@@ -90,6 +90,11 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
             ("extensions.x", "value_overridden", "priority 1 over 0"),
         ),
         (
+            [extends("a", [1], priority=1), extends("b", [True])],
+            ("extensions.x", "value_overridden", "priority 1 over 0"),
+        ),
+        ([extends("a", 1), extends("b", 1.0)], None),
+        (
             [tools(deny=["x"]), tools("b", prefer=["x"], priority=9)],
             ("tool.x", "preferred_but_denied", "a denied tool stays denied"),
         ),
@@ -104,7 +109,7 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
         ),
         ([tools(allow=["x", "y"]), tools("b", allow=["y"])], None),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash: Any) -> None:
     if isinstance(clash, str):

@@ -102,6 +102,13 @@ def test_active_rule_is_never_edited_in_place(acme: Account) -> None:
         roll_back_rule(decision(newer))
 
 
+def test_true_in_place_of_1_is_a_change(acme: Account) -> None:
+    target = rule(acme, "a rule", when={"n": 1})
+    with acting(acme):
+        changed = update_rule(acme.pk, ADA, target.pk, {"when": {"n": True}})
+    assert (now(target).when["n"] is True, changed.version) == (True, 2)
+
+
 def test_former_shadow_rule_is_never_edited_in_place(acme: Account) -> None:
     target = go(acme, rule(acme, "a rule", "shadow"), "draft")
     with acting(acme):
