@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
@@ -148,8 +148,8 @@ def _get_or_create_decision(
         same_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
         if latest := same_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
-    # The id is derived from run, context and tool, so that repetitions count once.
-    key_parts = [question.viewer.scope, verdict.run_id, question.context]
+    # The id is derived from viewer, run, context and tool, so that repetitions count once.
+    key_parts = [asdict(question.viewer), verdict.run_id, question.context]
     key_parts += [list(question.candidates), selected]
     pk = uuid5(verdict.account_id, encode_canonical(key_parts).decode())
     decision = rows.filter(pk=pk).first() or _create_decision(verdict, question, selected, pk)

@@ -257,3 +257,16 @@ def test_exceptions_are_optional(agent: Client) -> None:
     target = agent.post("/v1/rules", body, content_type="application/json")
     assert target.status_code == 201, target.content
     assert (target.json()["state"], target.json()["exceptions_json"]) == ("draft", [])
+
+
+def test_feedback_without_a_decision_counts_for_each_user(agent: Client) -> None:
+    body = {"context": {}, "candidates": ["bash"], "selected_tool": "bash", "outcome": "positive"}
+    answers = [
+        agent.post(
+            "/v1/memory/tools/feedback",
+            {**body, "user_id": name},
+            content_type="application/json",
+        )
+        for name in ("kim", "mira", "mira")
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201, 200]
