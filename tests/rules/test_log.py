@@ -6,11 +6,15 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from rules.actions.rules import update_rule
 from rules.models import Rule, RuleDecision, RuleFeedback
+from rules.views.effect_charts import build_effect_charts
 from tests import makers
 from tests.makers import missing, settle
-from tests.rules.builders import fill_rules, go, rate, rule, select
+from tests.rules.builders import fill_rules, go, now, rate, rule, select
 from tests.web.pages import page
 
 
@@ -125,6 +129,23 @@ def test_decision_is_explained_and_rated_once_and_conflicts_are_counted(
     assert missing(body, "No curl", "Prefer curl", 'data-label="Count">2<') == []
     other = rule(acme, "Innocent", "active", when={"z": 1})
     assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
+
+
+def test_edition_that_no_longer_matches_is_shown_with_its_change(
+    reviewer: Client, acme: Account
+) -> None:
+    live = rule(acme, "No curl", "active")
+    with acting(acme):
+        narrower = update_rule(
+            acme.pk, SYSTEM, live.pk, {"name": "Narrow", "when": {"intent": "fetch", "n": 1}}
+        )
+    go(acme, narrower, "shadow")
+    decided = select(acme, {"intent": "fetch"})
+    with acting(acme):
+        [effect, _outcome] = build_effect_charts(now(narrower))
+    body = page(reviewer.get(f"/rules/decisions/{decided.decision.pk}/"))
+    assert missing(body, "Narrow", "would change") == []
+    assert [sum(filter(None, series.values)) for series in effect.series] == [1, 0]
 
 
 def test_log_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
