@@ -173,6 +173,14 @@ def test_dry_run_shows_match_and_result(reviewer: Client, acme: Account) -> None
     assert "Invalid JSON" in check(reviewer, submission(**{**trial, "context": "{"}))
 
 
+def test_dry_run_of_a_new_rule_is_in_its_scope(reviewer: Client, acme: Account) -> None:
+    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["refund"]}}, scope="billing")
+    trial = submission(candidates="search, refund", context='{"intent": "refund"}')
+    assert "This rule would change the result." in check(reviewer, trial)
+    in_scope = check(reviewer, {**trial, "scope": "billing"})
+    assert "This rule would not change the result." in in_scope
+
+
 def test_slow_dry_run_ends_with_a_message(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
