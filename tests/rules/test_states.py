@@ -25,6 +25,7 @@ from rules.actions.promotion_requests import (
 )
 from rules.actions.rules import update_rule
 from rules.actions.state_changes import StateChange, change_state, roll_back_rule
+from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
 from tests import makers
 from tests.rules.builders import PATH, gate, go, now, rate, rule, select
@@ -270,3 +271,12 @@ def test_feedback_without_a_decision_counts_for_each_user(agent: Client) -> None
         for name in ("kim", "mira", "mira")
     ]
     assert [answer.status_code for answer in answers] == [201, 201, 200]
+
+
+def test_rule_is_retired_only_if_its_audience_was_active(acme: Account) -> None:
+    target = rule(acme, "a rule", "active", audience="user", audience_id="mira")
+    makers.update(Rule, acme, {"pk": target.pk}, activated_at="2020-01-01T00:00:00Z")
+    for user_id, suggested in (("kim", 0), ("mira", 1)):
+        select(acme, {"intent": "build"}, user_id=user_id)
+        with acting(acme):
+            assert replace_suggestions(acme.pk) == suggested, user_id
