@@ -20,7 +20,7 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
 from rules.evaluation.equality import is_equal
-from rules.models import Rule, RuleBook, RuleVersion
+from rules.models import Rule, RuleBook, RuleSuggestion, RuleVersion
 
 Event = RuleVersion.Event
 MAX_ATTEMPTS = 2
@@ -267,6 +267,8 @@ def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str,
         )
     for name, value in columns.items():
         setattr(rule, name, value)
+    if "state" in values:  # a suggestion is about the state
+        RuleSuggestion.objects.of(rule.account_id).filter(rule_id=rule.pk).delete()
     store_version(rule, commit, event)
     count_change(rule.account_id, commit)
 

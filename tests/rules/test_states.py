@@ -26,7 +26,14 @@ from rules.actions.promotion_requests import (
 from rules.actions.rules import update_rule
 from rules.actions.state_changes import StateChange, change_state, roll_back_rule
 from rules.actions.suggestions import replace_suggestions
-from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
+from rules.models import (
+    Rule,
+    RuleFeedback,
+    RulePromotion,
+    RuleStatistics,
+    RuleSuggestion,
+    RuleVersion,
+)
 from tests import makers
 from tests.rules.builders import PATH, gate, go, now, rate, rule, select
 
@@ -280,3 +287,5 @@ def test_rule_is_retired_only_if_its_audience_was_active(acme: Account) -> None:
         select(acme, {"intent": "build"}, user_id=user_id)
         with acting(acme):
             assert replace_suggestions(acme.pk) == suggested, user_id
+    go(acme, target, "disabled")
+    assert not makers.rows(RuleSuggestion, acme), "a change of the state decides it"
