@@ -190,3 +190,15 @@ def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
         ("team", ["In the team"]),
     ):
         assert [each["name"] for each in agent.get("rules", scope=scope)["rules"]] == names, scope
+
+
+def test_rules_are_listed_newest_first(acme: Account) -> None:
+    created = [rule(acme, f"Rule {n}", client_id=f"client-{n}") for n in range(6)]
+    agent, listed = makers.agent(acme), list[str]()
+    after: dict[str, Any] = {}
+    for _page in created:
+        answer = agent.get("rules", limit=1, **after)
+        listed += [each["name"] for each in answer["rules"]]
+        after = {"after": answer["next"]}
+    assert listed == [each.name for each in reversed(created)]
+    assert after == {"after": None}
