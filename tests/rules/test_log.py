@@ -202,3 +202,12 @@ def test_rules_are_listed_newest_first(acme: Account) -> None:
         after = {"after": answer["next"]}
     assert listed == [each.name for each in reversed(created)]
     assert after == {"after": None}
+
+
+def test_history_states_its_limit(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = f"/rules/{rule(acme, 'Moved', 'active').pk}/"
+    assert "Showing the last" not in page(reviewer.get(here))
+    monkeypatch.setattr("rules.views.history.MAX_VERSIONS", 2)
+    assert "Showing the last 2 versions." in page(reviewer.get(here))
