@@ -170,7 +170,7 @@ def update_rule(
     """Change a rule. A rule that has been in shadow is frozen, so that it gets a new edition.
 
     Its name and summary change in place. Agents read those of an active rule, so a key changes
-    them in a new edition, too.
+    them in a new edition, too, and those of a formerly active rule, which a rollback restores.
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
@@ -185,7 +185,7 @@ def update_rule(
     if not changed:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
-        is_protected = rule.state == Rule.State.ACTIVE and actor.kind == "key"
+        is_protected = rule.activated_at is not None and actor.kind == "key"
         if rule.frozen and (is_protected or changed.keys() & set(RULE_FIELDS)):
             return _create_edition(rule, columns, commit)
         apply_change(rule, commit, Event.UPDATE, changed)
