@@ -211,3 +211,16 @@ def test_history_states_its_limit(
     assert "Showing the last" not in page(reviewer.get(here))
     monkeypatch.setattr("rules.views.history.MAX_VERSIONS", 2)
     assert "Showing the last 2 versions." in page(reviewer.get(here))
+
+
+def test_rule_page_shows_since_when_the_present_state_lasts(
+    reviewer: Client, acme: Account
+) -> None:
+    words = {"shadow": "In shadow since", "active": "Active since"}
+    target = rule(acme, "Moved")
+    for to in ("shadow", "active", "disabled"):
+        go(acme, target, to)
+        body = page(reviewer.get(f"/rules/{target.pk}/"))
+        assert missing(body, *words.values()) == [
+            text for each, text in words.items() if each != to
+        ]
