@@ -6,13 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from kmapp.search.wilson_interval import Interval
-from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
+from rules.models import (
+    Rule,
+    RuleBook,
+    RuleDecision,
+    RuleFeedback,
+    RuleObservation,
+    RuleStatistics,
+    RuleVersion,
+)
 
 GOOD = (RuleFeedback.Outcome.POSITIVE,)
 BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
@@ -99,7 +107,7 @@ def load_settings(account_id: UUID) -> RuleBook:
 
 
 def load_evidence(rule: Rule) -> PromotionEvidence:
-    """Return the evidence since the rule entered shadow. Inside `acting`; at most three queries."""
+    """Return the evidence of the last time in shadow. Inside `acting`; at most three queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counts = list_observations(rule).aggregate(
         number_matched=Count("pk", filter=Q(matched=True)),
@@ -110,10 +118,8 @@ def load_evidence(rule: Rule) -> PromotionEvidence:
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
-    decisions = list_audience_decisions(rule)
-    since = rule.shadowed_at
     return PromotionEvidence(
-        seen=decisions.filter(created_at__gte=since).count() if since else 0,
+        seen=_list_decisions_in_shadow(rule).count(),
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
         matched=counts.pop("number_matched"),
@@ -136,6 +142,20 @@ def has_feedback(outcomes: Sequence[str]) -> Exists:
 def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
     rows = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
+
+
+def _list_decisions_in_shadow(rule: Rule) -> "QuerySet[RuleDecision]":
+    since = rule.shadowed_at
+    if since is None:
+        return RuleDecision.objects.none()
+    decisions = list_audience_decisions(rule).filter(created_at__gte=since)
+    if rule.state == Rule.State.SHADOW:
+        return decisions
+    later = RuleVersion.objects.of(rule.account_id).filter(rule_id=rule.pk, created_at__gt=since)
+    left = (
+        later.exclude(state__state=Rule.State.SHADOW.value).order_by("version").values("created_at")
+    )
+    return decisions.filter(created_at__lt=Subquery(left[:1]))
 
 
 def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":

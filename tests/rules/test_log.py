@@ -224,3 +224,14 @@ def test_rule_page_shows_since_when_the_present_state_lasts(
         assert missing(body, *words.values()) == [
             text for each, text in words.items() if each != to
         ]
+
+
+def test_evidence_ends_when_the_rule_leaves_shadow(acme: Account) -> None:
+    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    agent = makers.agent(acme)
+    for to in ("active", "disabled", "shadow"):
+        select(acme, {"intent": "fetch"})
+        go(acme, watching, to)
+        select(acme, {"intent": "fetch"})
+        counts = agent.get(f"rules/{watching.pk}/evidence", 200)["counts"]
+        assert (counts["changed"], counts["seen"]) == (1, 1), to
