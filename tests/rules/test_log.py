@@ -131,7 +131,7 @@ def test_decision_is_explained_and_rated_once_and_conflicts_are_counted(
     assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
 
 
-def test_edition_that_no_longer_matches_is_shown_with_its_change(
+def test_edition_that_no_longer_matches_is_displayed_with_its_change(
     reviewer: Client, acme: Account
 ) -> None:
     live = rule(acme, "No curl", "active")
