@@ -146,13 +146,13 @@ def _find_conflict(
 
 
 def _explain_rank(winner: RankedEffect, loser: RankedEffect) -> str:
+    if winner.rank.score == loser.rank.score:
+        return "equal rank: the younger rule"
     if winner.rank.priority > loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence > loser.rank.evidence:
         return f"evidence {winner.rank.evidence:g} over {loser.rank.evidence:g}"
-    if winner.rank.specificity > loser.rank.specificity:
-        return f"{winner.rank.specificity} condition paths over {loser.rank.specificity}"
-    return "equal rank: the younger rule"
+    return f"{winner.rank.specificity} condition paths over {loser.rank.specificity}"
 
 
 # --- Tools ----------------------------------------------------------------------------------------
