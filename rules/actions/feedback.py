@@ -237,5 +237,5 @@ def recount_feedback(account_id: UUID) -> int:
         del counts[row.rule_id]
         wrong += statistics.filter(pk=row.pk).exclude(**correct).update(**correct)
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
-    # Feedback on another rule may have created its statistics after they were read.
+    # Feedback that was stored meanwhile may have created the statistics of its rule.
     return wrong + len(RuleStatistics.objects.bulk_create(missing, ignore_conflicts=True))

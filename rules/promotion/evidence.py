@@ -145,10 +145,10 @@ def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
 
 
 def _list_decisions_in_shadow(rule: Rule) -> "QuerySet[RuleDecision]":
-    since = rule.shadowed_at
+    decisions, since = list_audience_decisions(rule), rule.shadowed_at
     if since is None:
-        return RuleDecision.objects.none()
-    decisions = list_audience_decisions(rule).filter(created_at__gte=since)
+        return decisions.none()
+    decisions = decisions.filter(created_at__gte=since)
     if rule.state == Rule.State.SHADOW:
         return decisions
     later = RuleVersion.objects.of(rule.account_id).filter(rule_id=rule.pk, created_at__gt=since)
