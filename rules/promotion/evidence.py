@@ -159,10 +159,22 @@ def _list_decisions_in_shadow(rule: Rule) -> "QuerySet[RuleDecision]":
 
 
 def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
+    """Return the decisions for the audience of the rule, or of the edition that it replaces.
+
+    Those that have an observation of the rule are included, whatever is active now.
+    """
     rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
-    if rule.audience != Rule.Audience.ACCOUNT:
-        rows = rows.filter(**{f"{rule.audience}_id": rule.audience_id})
-    return rows
+    if rule.audience == Rule.Audience.ACCOUNT:
+        return rows
+    active = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
+    observations = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
+    condition = Q(Exists(observations.filter(decision_id=OuterRef("pk"))))
+    condition |= Q(**{f"{rule.audience}_id": rule.audience_id})
+    for audience, audience_id in active.values_list("audience", "audience_id"):
+        if audience == Rule.Audience.ACCOUNT:
+            return rows
+        condition |= Q(**{f"{audience}_id": audience_id})
+    return rows.filter(condition)
 
 
 def list_changed_observations(rule: Rule) -> list[RuleObservation]:

@@ -9,8 +9,9 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from rules.actions.backtests import create_backtest
 from rules.actions.rules import update_rule
-from rules.models import Rule, RuleDecision, RuleFeedback
+from rules.models import Rule, RuleBacktest, RuleDecision, RuleFeedback
 from rules.views.effect_charts import build_effect_charts
 from tests import makers
 from tests.makers import missing, settle
@@ -235,3 +236,22 @@ def test_evidence_ends_when_the_rule_leaves_shadow(acme: Account) -> None:
         select(acme, {"intent": "fetch"})
         counts = agent.get(f"rules/{watching.pk}/evidence", 200)["counts"]
         assert (counts["changed"], counts["seen"]) == (1, 1), to
+
+
+def test_narrower_audience_is_evaluated_for_the_former_one(acme: Account) -> None:
+    live = rule(acme, "No curl", "active")
+    select(acme, {"intent": "fetch"}, user_id="kim")
+    with acting(acme):
+        only_mira = {"audience": "user", "audience_id": "mira"}
+        narrower = update_rule(acme.pk, SYSTEM, live.pk, only_mira)
+        run = create_backtest(acme.pk, SYSTEM, narrower.pk)
+    settle()
+    tested = makers.get(RuleBacktest, acme, pk=run.pk)
+    assert (tested.seen, tested.matched, tested.changed) == (1, 0, 1)
+    go(acme, narrower, "shadow")
+    for user_id in ("kim", "mira"):
+        select(acme, {"intent": "fetch"}, user_id=user_id)
+    for state in ("active", "disabled"):
+        go(acme, live, state)
+        counts = makers.agent(acme).get(f"rules/{narrower.pk}/evidence", 200)["counts"]
+        assert (counts["seen"], counts["matched"], counts["changed"]) == (2, 1, 1), state

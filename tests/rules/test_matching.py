@@ -132,6 +132,10 @@ def test_shadow_edition_replaces_its_active_edition() -> None:
     same = observe_rule(narrower, SelectionRequest(context={"a": "x", "b": 1}), [live], live, {})
     assert same
     assert (same.matched, same.changed) == (True, False)
+    for_others = rule("w", {"a": "x"}, JSON, lineage="l", audience="agent", audience_id="b")
+    removed = observe_rule(for_others, SelectionRequest(context={"a": "x"}), [live], live, {})
+    assert removed
+    assert (removed.matched, removed.changed) == (False, True)
     assert build_policy([live], {}).values == JSON
 
 
