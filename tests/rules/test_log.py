@@ -255,3 +255,13 @@ def test_narrower_audience_is_evaluated_for_the_former_one(acme: Account) -> Non
         go(acme, live, state)
         counts = makers.agent(acme).get(f"rules/{narrower.pk}/evidence", 200)["counts"]
         assert (counts["seen"], counts["matched"], counts["changed"]) == (2, 1, 1), state
+
+
+def test_backtest_shows_what_changes_with_the_same_tool(reviewer: Client, acme: Account) -> None:
+    created = rule(acme, "As JSON", when={}, then={"output": {"format": "json"}})
+    select(acme, {"x": 1})
+    assert reviewer.post(f"/rules/{created.pk}/backtest/", {"decisions": "100"}).status_code == 302
+    settle()
+    done = page(reviewer.get(f"/rules/{created.pk}/backtest/progress/"))
+    words = ("same tool, different values or order", "&quot;format&quot;: &quot;json&quot;")
+    assert missing(done, *words) == []
