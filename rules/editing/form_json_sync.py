@@ -19,6 +19,7 @@ OPERATORS = (
     *("$contains", ALL, "$exists", "$regex"),
 )
 LISTS = frozenset({"$in", "$nin", ALL})
+TOOL_LISTS = frozenset({"deny", "allow", "prefer"})
 FORMATS = ("json", "text", "markdown")
 MAX_ROWS = 50  # of a condition that the form displays: a request has at most 1,000 fields
 EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
@@ -95,7 +96,7 @@ def _list_rows(condition: Mapping[str, Any]) -> Iterator[Row]:
 
 def _build_tools(then: Any) -> dict[str, str] | None:
     tools = then.get("tool", {}) if isinstance(then, Mapping) else None
-    if not isinstance(tools, Mapping):
+    if not isinstance(tools, Mapping) or not tools.keys() <= TOOL_LISTS:
         return None
     if not all(isinstance(names, list) and all(map(_is_name, names)) for names in tools.values()):
         return None

@@ -72,6 +72,12 @@ def test_form_and_json_follow_each_other(reviewer: Client) -> None:
     assert "too complex for the form" in deep
 
 
+def test_unknown_list_of_tools_stays_in_the_json(reviewer: Client) -> None:
+    body = check(reviewer, submission(written={**RULE, "then": {"tool": {"alow": ["refund"]}}}))
+    assert "This effect is too complex for the form. Edit it in the JSON." in body
+    assert 'value="tools"' not in body, "so the form cannot remove it"
+
+
 def test_no_condition_is_lost(reviewer: Client, acme: Account) -> None:
     many = {f"path{n}": n for n in range(60)}
     created = rule(acme, "Many", when=many, then=RULE["then"])
