@@ -77,12 +77,17 @@ def _build_rows(condition: Any) -> tuple[Row, ...] | None:
     rows = tuple(_list_rows(condition))
     if len(rows) > MAX_ROWS:
         return None
-    if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
+    if any(row.operator not in OPERATORS or not _is_field_path(row.path) for row in rows):
         return None
     try:
         return rows if is_same_json(build_condition(rows), condition) else None
     except InvalidRow:
         return None
+
+
+def _is_field_path(path: str) -> bool:
+    """Return whether a form field returns this path unchanged."""
+    return not path.startswith("$") and path == " ".join(path.split())
 
 
 def _list_rows(condition: Mapping[str, Any]) -> Iterator[Row]:
@@ -117,7 +122,7 @@ def _get_format(then: Any) -> str | None:
 
 def format_value(value: Any) -> str:
     """Return a value as text for a form field, unambiguous to parse back."""
-    if isinstance(value, str) and value == value.strip() != "" and "\n" not in value:
+    if isinstance(value, str) and value == value.strip() != "" and len(value.splitlines()) == 1:
         return value if parse_value(value) == value else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 

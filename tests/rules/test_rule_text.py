@@ -74,6 +74,8 @@ def test_displayed_value_is_parsed_back(value: Any) -> None:
         ({"user": {"role": "guest"}}, None),
         ({"a": {"$not": {"b": 1}}}, None),
         ({"a": {"$eq": 1}}, None),
+        ({" a": 1}, None),
+        ({"a": "b\rc"}, (Row("a", "is", '"b\\rc"'),)),
         ("words", None),
     ],
 )
