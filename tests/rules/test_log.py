@@ -1,14 +1,17 @@
 """Pages of decisions, conflicts, feedback and backtests."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.conf import settings
+from django.test import Client, override_settings
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.ledger.canonical import encode_canonical
 from rules.actions.backtests import create_backtest
 from rules.actions.rules import update_rule
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleFeedback
@@ -265,3 +268,17 @@ def test_backtest_shows_what_changes_with_the_same_tool(reviewer: Client, acme: 
     done = page(reviewer.get(f"/rules/{created.pk}/backtest/progress/"))
     words = ("same tool, different values or order", "&quot;format&quot;: &quot;json&quot;")
     assert missing(done, *words) == []
+
+
+def test_digests_and_ids_reveal_no_redacted_text(acme: Account) -> None:
+    agent, path = makers.agent(acme), "memory/tools/feedback"
+    context = {"mail": "kim@example.com"}
+    body = {"candidates": ["bash"], "selected_tool": "bash", "outcome": "positive"}
+    agent.post(path, {**body, "context": context}, 201)
+    stored = makers.get(RuleDecision, acme)
+    assert stored.context == {"mail": "[email]"}
+    assert stored.context_sha256 == sha256(encode_canonical(stored.context)).hexdigest()
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        agent.post(path, {**body, "context": context}, 200)
+    with override_settings(SECRET_KEY="another"):
+        agent.post(path, {**body, "context": context}, 201)
