@@ -117,13 +117,15 @@ def load_evidence(rule: Rule) -> PromotionEvidence:
         same_good=Count("pk", filter=Q(changed=False) & Q(has_feedback(GOOD))),
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
+    matched, changed = counts.pop("number_matched"), counts.pop("number_changed")
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
     return PromotionEvidence(
-        seen=_list_decisions_in_shadow(rule).count(),
+        # Decisions may have been deleted since their observations were counted.
+        seen=max(_list_decisions_in_shadow(rule).count(), matched, changed),
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
-        matched=counts.pop("number_matched"),
-        changed=counts.pop("number_changed"),
+        matched=matched,
+        changed=changed,
         **counts,
     )
 

@@ -15,6 +15,7 @@ from kmapp.ledger.canonical import encode_canonical
 from rules.actions.backtests import create_backtest
 from rules.actions.rules import update_rule
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleFeedback
+from rules.promotion import evidence
 from rules.views.effect_charts import build_effect_charts
 from tests import makers
 from tests.makers import missing, settle
@@ -282,3 +283,13 @@ def test_digests_and_ids_reveal_no_redacted_text(acme: Account) -> None:
         agent.post(path, {**body, "context": context}, 200)
     with override_settings(SECRET_KEY="another"):
         agent.post(path, {**body, "context": context}, 201)
+
+
+def test_evidence_survives_the_deletion_of_its_decisions(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    select(acme, {"intent": "fetch"})
+    with acting(acme), monkeypatch.context() as patched:
+        patched.setattr(evidence, "_list_decisions_in_shadow", lambda _rule: Rule.objects.none())
+        assert 0 < evidence.load_evidence(watching).change.low < 1
