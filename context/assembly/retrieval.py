@@ -226,10 +226,10 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
         context={**named, **request.rules_context},
         viewer=RuleViewer(**viewer_ids, scope=parse_scope(request.scope)),
         candidates=request.tools,
-        strict=False,
     )
     answer = evaluate_rules(request.account_id, question, with_shadow=False)
-    chosen = select_tool(answer.policy, request.tools, strict=False)
+    # Strict: an allow-list with none of the offered tools leaves none.
+    chosen = select_tool(answer.policy, request.tools, strict=True)
     values = dict(answer.policy.values)
     if chosen.preferred:
         values["tool.prefer"] = list(chosen.preferred)

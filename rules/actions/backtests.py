@@ -29,9 +29,9 @@ from rules.promotion.evidence import list_audience_decisions
 
 BACKTEST = "rules.backtest"
 MAX_DECISIONS = 10_000  # decisions of one backtest
-BATCH_SIZE = 500  # decisions of one transaction
-BATCH_SECONDS = 60.0  # processor time of one transaction
-RUN_SECONDS = 120.0  # after which a run begins no more transactions: jobs end after 200 s
+BATCH_SIZE = 500  # decisions that are evaluated at a time
+BATCH_SECONDS = 60.0  # processor time of one batch
+RUN_SECONDS = 120.0  # after which a run begins no more batches: jobs end after 200 s
 MAX_EXAMPLES = 20
 
 
@@ -80,8 +80,7 @@ def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
             backtest.store(done=0, seen=0, matched=0, changed=0, examples=[])
         backtest.begin(total=len(ids), version=backtest.rule.version)
     for start in range(backtest.done, len(ids), BATCH_SIZE):
-        with acting(account_id), _limit_batch_time():
-            _evaluate_batch(backtest, shadow, ids[start : start + BATCH_SIZE])
+        _evaluate_batch(backtest, shadow, ids[start : start + BATCH_SIZE])
         if backtest.done < len(ids) and monotonic() >= until:
             raise RetryLater("time_limit", seconds=0)
     with acting(account_id):
@@ -98,28 +97,33 @@ def _limit_batch_time() -> Iterator[None]:
 
 
 def _evaluate_batch(backtest: RuleBacktest, shadow: CompiledRule, ids: Sequence[UUID]) -> None:
-    account_id, rules = backtest.account_id, load_rules(backtest.account_id)
-    decisions = RuleDecision.objects.of(account_id).in_bulk(list(ids))
-    feedback_counts = load_feedback_counts(account_id, [*rules.rules, shadow])
-    for pk in ids:
-        decision = decisions.get(pk)  # None: deleted in the meantime
-        observation = (
-            _observe_decision(shadow, rules, decision, feedback_counts) if decision else None
-        )
-        if observation is None:
-            continue
-        backtest.matched += observation.matched
-        backtest.changed += observation.changed
-        if observation.changed and len(backtest.examples) < MAX_EXAMPLES:
-            example = {"before": dict(observation.before), "after": dict(observation.after)}
-            backtest.examples.append({"decision": str(pk), **example})
+    """Evaluate decisions outside a transaction, which the database would end as idle."""
+    account_id = backtest.account_id
+    with acting(account_id):
+        rules = load_rules(account_id)
+        decisions = RuleDecision.objects.of(account_id).in_bulk(list(ids))
+        feedback_counts = load_feedback_counts(account_id, [*rules.rules, shadow])
+    with _limit_batch_time():
+        for pk in ids:
+            decision = decisions.get(pk)  # None: deleted in the meantime
+            observation = (
+                _observe_decision(shadow, rules, decision, feedback_counts) if decision else None
+            )
+            if observation is None:
+                continue
+            backtest.matched += observation.matched
+            backtest.changed += observation.changed
+            if observation.changed and len(backtest.examples) < MAX_EXAMPLES:
+                example = {"before": dict(observation.before), "after": dict(observation.after)}
+                backtest.examples.append({"decision": str(pk), **example})
     counts = {
         "matched": backtest.matched,
         "changed": backtest.changed,
         "examples": backtest.examples,
     }
     done = backtest.done + len(ids)
-    backtest.store(done=done, seen=done, **counts)
+    with acting(account_id):
+        backtest.store(done=done, seen=done, **counts)
 
 
 def _observe_decision(

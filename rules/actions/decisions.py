@@ -122,7 +122,7 @@ def _build_decision(
     account: Account, actor: Actor, evaluation: Evaluation, selection: Selection
 ) -> RuleDecision:
     question, policy = evaluation.question, evaluation.policy.body()
-    viewer = question.viewer
+    viewer, context = question.viewer, redact_json(question.context, account.redact)[0]
     return RuleDecision(
         id=uuid7(),
         account_id=account.pk,
@@ -130,8 +130,9 @@ def _build_decision(
         user_id=viewer.user_id,
         agent_id=viewer.agent_id,
         app_id=viewer.app_id,
-        context=redact_json(question.context, account.redact)[0],
-        context_sha256=hashlib.sha256(encode_canonical(question.context)).hexdigest(),
+        context=context,
+        # Not of the request's context, of which a digest would reveal what was redacted.
+        context_sha256=hashlib.sha256(encode_canonical(context)).hexdigest(),
         candidates=list(selection.candidates),
         strict=question.strict,
         considered=evaluation.matched.considered,

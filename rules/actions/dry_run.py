@@ -15,6 +15,7 @@ from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import ConditionLine, render_condition
 from rules.editing.rule_input import NewRule
 from rules.evaluation.conditions import compile_condition
+from rules.evaluation.equality import is_equal
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
 from rules.evaluation.rule_cache import build_definition, load_rules
 from rules.evaluation.time_limit import TooSlow, limit_time
@@ -37,7 +38,7 @@ class DryRun:
 
     @property
     def changes(self) -> bool:
-        return self.before != self.after
+        return not is_equal(self.before, self.after)
 
 
 @contextmanager

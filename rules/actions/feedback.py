@@ -3,7 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
@@ -13,6 +14,7 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
 from kmapp.accounts.redaction import redact_text
+from kmapp.database.content_digests import keyed_digests
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
@@ -80,10 +82,12 @@ def rate_rule(verdict: ReportedOutcome, rule_id: UUID) -> FeedbackResult:
     """
     rule = get_rule(verdict.account_id, rule_id)
     new_feedback = _build_feedback(verdict, [rule.pk])
+    ids = [new_feedback.pk]
     if occasion := verdict.run_id or verdict.input:
         key_parts = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
-        new_feedback.pk = uuid5(verdict.account_id, encode_canonical(key_parts).decode())
-    existing_rows = RuleFeedback.objects.of(verdict.account_id).filter(pk=new_feedback.pk)
+        ids = _derive_ids(verdict.account_id, key_parts)
+        new_feedback.pk = ids[0]
+    existing_rows = RuleFeedback.objects.of(verdict.account_id).filter(pk__in=ids)
     return _record_once(verdict, new_feedback, existing_rows)
 
 
@@ -148,12 +152,19 @@ def _get_or_create_decision(
         same_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
         if latest := same_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
-    # The id is derived from run, context and tool, so that repetitions count once.
-    key_parts = [question.viewer.scope, verdict.run_id, question.context]
+    # The id is derived from these, so that repetitions count once.
+    key_parts = [asdict(question.viewer), verdict.run_id, question.context]
     key_parts += [list(question.candidates), selected]
-    pk = uuid5(verdict.account_id, encode_canonical(key_parts).decode())
-    decision = rows.filter(pk=pk).first() or _create_decision(verdict, question, selected, pk)
+    ids = _derive_ids(verdict.account_id, key_parts)
+    existing = rows.filter(pk__in=ids).first()
+    decision = existing or _create_decision(verdict, question, selected, ids[0])
     return decision, "created_from_feedback"
+
+
+def _derive_ids(account_id: UUID, key_parts: Sequence[Any]) -> list[UUID]:
+    """Return the id under each secret, the present one first; it reveals no redacted text."""
+    digests = keyed_digests("rules.feedback", encode_canonical(key_parts))
+    return [uuid5(account_id, digest) for digest in digests]
 
 
 def _create_decision(
@@ -237,4 +248,5 @@ def recount_feedback(account_id: UUID) -> int:
         del counts[row.rule_id]
         wrong += statistics.filter(pk=row.pk).exclude(**correct).update(**correct)
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
-    return wrong + len(RuleStatistics.objects.bulk_create(missing))
+    # Feedback that was stored meanwhile may have created the statistics of its rule.
+    return wrong + len(RuleStatistics.objects.bulk_create(missing, ignore_conflicts=True))

@@ -19,7 +19,8 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
-from rules.models import Rule, RuleBook, RuleVersion
+from rules.evaluation.equality import is_equal
+from rules.models import Rule, RuleBook, RuleSuggestion, RuleVersion
 
 Event = RuleVersion.Event
 MAX_ATTEMPTS = 2
@@ -169,7 +170,7 @@ def update_rule(
     """Change a rule. A rule that has been in shadow is frozen, so that it gets a new edition.
 
     Its name and summary change in place. Agents read those of an active rule, so a key changes
-    them in a new edition, too.
+    them in a new edition, too, and those of a formerly active rule, which a rollback restores.
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
@@ -178,11 +179,13 @@ def update_rule(
     validate_size(draft)
     validate_rule(draft)
     columns = _build_columns(draft, account)
-    changed = {name: value for name, value in columns.items() if value != getattr(rule, name)}
+    changed = {
+        name: value for name, value in columns.items() if not is_equal(value, getattr(rule, name))
+    }
     if not changed:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
-        is_protected = rule.state == Rule.State.ACTIVE and actor.kind == "key"
+        is_protected = rule.activated_at is not None and actor.kind == "key"
         if rule.frozen and (is_protected or changed.keys() & set(RULE_FIELDS)):
             return _create_edition(rule, columns, commit)
         apply_change(rule, commit, Event.UPDATE, changed)
@@ -264,6 +267,8 @@ def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str,
         )
     for name, value in columns.items():
         setattr(rule, name, value)
+    if "state" in values:  # a suggestion is about the state
+        RuleSuggestion.objects.of(rule.account_id).filter(rule_id=rule.pk).delete()
     store_version(rule, commit, event)
     count_change(rule.account_id, commit)
 

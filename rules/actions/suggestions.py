@@ -7,8 +7,14 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.search.wilson_interval import Interval
-from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
-from rules.promotion.evidence import PromotionEvidence, evaluate_gate, load_evidence, load_settings
+from rules.models import Rule, RuleBook, RuleStatistics, RuleSuggestion
+from rules.promotion.evidence import (
+    PromotionEvidence,
+    evaluate_gate,
+    list_audience_decisions,
+    load_evidence,
+    load_settings,
+)
 
 MAX_RULES = 1_000  # of one account, the longest unchanged first
 MIN_FEEDBACK = 10
@@ -60,6 +66,6 @@ def _suggest_for_active(rule: Rule, book: RuleBook) -> Kind | None:
     since = timezone.now() - IDLE_PERIOD
     if rule.activated_at is None or rule.activated_at > since:
         return None
-    recent = RuleDecision.objects.of(rule.account_id).filter(created_at__gte=since)
+    recent = list_audience_decisions(rule).filter(created_at__gte=since)
     used = recent.filter(source_rule_ids__contains=[rule.pk])
     return Kind.RETIRE if recent.exists() and not used.exists() else None

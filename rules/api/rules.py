@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q, Subquery
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -52,11 +53,13 @@ class Rules(AgentView):
         data = parse(RulesQuery, request)
         with acting(self.account):
             rows = Rule.objects.of(self.account)
-            lookups = {"state": "state", "after": "pk__lt"}
-            rows = rows.filter(**{to: data[name] for name, to in lookups.items() if name in data})
+            if "state" in data:
+                rows = rows.filter(state=data["state"])
             if "scope" in data:
                 rows = rows.filter(scope=parse_scope(data["scope"]))
-            rows = rows.order_by("-pk").with_verify_on_read(self.account)
+            if "after" in data:
+                rows = rows.filter(_is_older(self.account, data["after"]))
+            rows = rows.order_by("-created_at", "-pk").with_verify_on_read(self.account)
             page = list(rows[: data["limit"] + 1])
             rules = page[: data["limit"]]
             sealed = withhold_mismatches(self.account, rules)
@@ -75,6 +78,11 @@ class Rules(AgentView):
             written = create_rule(self.account, self.actor, draft, reason=data.get("reason", ""))
             body = serialize_rule(written.rules[0])
             return self.seal(Response(body, status=201 if written.created_ids else 200))
+
+
+def _is_older(account_id: UUID, pk: UUID) -> Q:
+    created_at = Subquery(Rule.objects.of(account_id).filter(pk=pk).values("created_at"))
+    return Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=pk)
 
 
 class OneRule(AgentView):

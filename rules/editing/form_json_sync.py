@@ -19,6 +19,7 @@ OPERATORS = (
     *("$contains", ALL, "$exists", "$regex"),
 )
 LISTS = frozenset({"$in", "$nin", ALL})
+TOOL_LISTS = frozenset({"deny", "allow", "prefer"})
 FORMATS = ("json", "text", "markdown")
 MAX_ROWS = 50  # of a condition that the form displays: a request has at most 1,000 fields
 EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
@@ -76,12 +77,17 @@ def _build_rows(condition: Any) -> tuple[Row, ...] | None:
     rows = tuple(_list_rows(condition))
     if len(rows) > MAX_ROWS:
         return None
-    if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
+    if any(row.operator not in OPERATORS or not _is_field_path(row.path) for row in rows):
         return None
     try:
         return rows if is_same_json(build_condition(rows), condition) else None
     except InvalidRow:
         return None
+
+
+def _is_field_path(path: str) -> bool:
+    """Return whether a form field returns this path unchanged."""
+    return not path.startswith("$") and path == " ".join(path.split())
 
 
 def _list_rows(condition: Mapping[str, Any]) -> Iterator[Row]:
@@ -95,7 +101,7 @@ def _list_rows(condition: Mapping[str, Any]) -> Iterator[Row]:
 
 def _build_tools(then: Any) -> dict[str, str] | None:
     tools = then.get("tool", {}) if isinstance(then, Mapping) else None
-    if not isinstance(tools, Mapping):
+    if not isinstance(tools, Mapping) or not tools.keys() <= TOOL_LISTS:
         return None
     if not all(isinstance(names, list) and all(map(_is_name, names)) for names in tools.values()):
         return None
@@ -116,7 +122,7 @@ def _get_format(then: Any) -> str | None:
 
 def format_value(value: Any) -> str:
     """Return a value as text for a form field, unambiguous to parse back."""
-    if isinstance(value, str) and value == value.strip() != "" and "\n" not in value:
+    if isinstance(value, str) and value == value.strip() != "" and len(value.splitlines()) == 1:
         return value if parse_value(value) == value else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 

@@ -15,7 +15,6 @@ from rules.evaluation.conditions import is_operator
 from rules.models import Rule
 
 MAX_DEPTH = 3  # deeper conditions are rendered as JSON
-MAX_VALUE_LENGTH = 300  # characters of a value
 
 OPERATOR_LABELS: Mapping[str, str | Promise] = {
     "$eq": _("is"),
@@ -155,7 +154,7 @@ class PartLine:
 def _render_parts(effect: Mapping[str, Any]) -> list[list[PartLine]]:
     """Return a sealed rule's effects, part by part and line by line."""
     if_, unless = gettext("If"), gettext("Unless")
-    audience_name = effect["audience_id"] or gettext("everyone")
+    audience, audience_id = str(Rule.Audience(effect["audience"]).label), effect["audience_id"]
     return [
         _render_condition_part(if_, effect["if"]) or [PartLine(if_, 0, gettext("Always"))],
         [line for one in effect["exceptions"] for line in _render_condition_part(unless, one)],
@@ -163,7 +162,7 @@ def _render_parts(effect: Mapping[str, Any]) -> list[list[PartLine]]:
             PartLine(gettext("Then"), 0, f"{one.label} {one.text}")
             for one in render_effects(effect["then"])
         ],
-        [PartLine(gettext("For"), 0, audience_name)],
+        [PartLine(gettext("For"), 0, f"{audience}: {audience_id}" if audience_id else audience)],
         [PartLine(gettext("Priority"), 0, str(effect["priority"]))],
         [PartLine(gettext("Weight"), 0, str(effect["weight"]))],
     ]
@@ -204,8 +203,7 @@ def _format_names(effect: Any) -> tuple[str, ...]:
 
 
 def format_value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def format_json(value: Any) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rules.evaluation.equality import is_equal
+
 PRIORITY_WEIGHT = 1000
 EVIDENCE_WEIGHT = 100
 
@@ -131,11 +133,7 @@ def _find_conflict(
     path: str, contributions: Sequence[tuple[RankedEffect, Any]]
 ) -> PolicyConflict | None:
     winner, value = contributions[-1]
-    losers = [
-        effect
-        for effect, other in contributions[:-1]
-        if type(other) is not type(value) or other != value
-    ]
+    losers = [effect for effect, other in contributions[:-1] if not is_equal(other, value)]
     if not losers:
         return None
     return PolicyConflict(
@@ -148,13 +146,13 @@ def _find_conflict(
 
 
 def _explain_rank(winner: RankedEffect, loser: RankedEffect) -> str:
+    if winner.rank.score == loser.rank.score:
+        return "equal rank: the younger rule"
     if winner.rank.priority > loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence > loser.rank.evidence:
         return f"evidence {winner.rank.evidence:g} over {loser.rank.evidence:g}"
-    if winner.rank.specificity > loser.rank.specificity:
-        return f"{winner.rank.specificity} condition paths over {loser.rank.specificity}"
-    return "equal rank: the younger rule"
+    return f"{winner.rank.specificity} condition paths over {loser.rank.specificity}"
 
 
 # --- Tools ----------------------------------------------------------------------------------------

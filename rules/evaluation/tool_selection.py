@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from rules.evaluation.equality import is_equal
 from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, RuleViewer
 from rules.evaluation.policy import Policy, merge_effects
 from rules.evaluation.time_limit import TooSlow, limit_time
@@ -106,11 +107,9 @@ def observe_rule(
     """Return the effect with this rule instead of its live edition, or None.
 
     `live` are the matching active rules. A rule that replaces a matching one has an effect even
-    if it does not match.
+    if it does not match, or is for another audience.
     """
-    if not shadow.applies_to(question.viewer):
-        return None
-    matched = shadow.matches(question.context)
+    matched = shadow.applies_to(question.viewer) and shadow.matches(question.context)
     if not matched and live_edition not in live:
         return None
     with_shadow = [one for one in live if one is not live_edition]
@@ -125,7 +124,7 @@ def observe_rule(
     return Observation(
         rule=shadow.rule.id,
         matched=matched,
-        changed=before != after,
+        changed=not is_equal(before, after),
         before=before,
         after=after,
     )

@@ -6,13 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from kmapp.search.wilson_interval import Interval
-from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
+from rules.models import (
+    Rule,
+    RuleBook,
+    RuleDecision,
+    RuleFeedback,
+    RuleObservation,
+    RuleStatistics,
+    RuleVersion,
+)
 
 GOOD = (RuleFeedback.Outcome.POSITIVE,)
 BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
@@ -99,7 +107,7 @@ def load_settings(account_id: UUID) -> RuleBook:
 
 
 def load_evidence(rule: Rule) -> PromotionEvidence:
-    """Return the evidence since the rule entered shadow. Inside `acting`; at most three queries."""
+    """Return the evidence of the last time in shadow. Inside `acting`; at most three queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counts = list_observations(rule).aggregate(
         number_matched=Count("pk", filter=Q(matched=True)),
@@ -109,15 +117,15 @@ def load_evidence(rule: Rule) -> PromotionEvidence:
         same_good=Count("pk", filter=Q(changed=False) & Q(has_feedback(GOOD))),
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
+    matched, changed = counts.pop("number_matched"), counts.pop("number_changed")
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
-    decisions = list_audience_decisions(rule)
-    since = rule.shadowed_at
     return PromotionEvidence(
-        seen=decisions.filter(created_at__gte=since).count() if since else 0,
+        # Decisions may have been deleted since their observations were counted.
+        seen=max(_list_decisions_in_shadow(rule).count(), matched, changed),
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
-        matched=counts.pop("number_matched"),
-        changed=counts.pop("number_changed"),
+        matched=matched,
+        changed=changed,
         **counts,
     )
 
@@ -138,11 +146,37 @@ def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
 
 
+def _list_decisions_in_shadow(rule: Rule) -> "QuerySet[RuleDecision]":
+    decisions, since = list_audience_decisions(rule), rule.shadowed_at
+    if since is None:
+        return decisions.none()
+    decisions = decisions.filter(created_at__gte=since)
+    if rule.state == Rule.State.SHADOW:
+        return decisions
+    later = RuleVersion.objects.of(rule.account_id).filter(rule_id=rule.pk, created_at__gt=since)
+    left = (
+        later.exclude(state__state=Rule.State.SHADOW.value).order_by("version").values("created_at")
+    )
+    return decisions.filter(created_at__lt=Subquery(left[:1]))
+
+
 def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
+    """Return the decisions for the audience of the rule, or of the edition that it replaces.
+
+    Those that have an observation of the rule are included, whatever is active now.
+    """
     rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
-    if rule.audience != Rule.Audience.ACCOUNT:
-        rows = rows.filter(**{f"{rule.audience}_id": rule.audience_id})
-    return rows
+    if rule.audience == Rule.Audience.ACCOUNT:
+        return rows
+    active = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
+    observations = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
+    condition = Q(Exists(observations.filter(decision_id=OuterRef("pk"))))
+    condition |= Q(**{f"{rule.audience}_id": rule.audience_id})
+    for audience, audience_id in active.values_list("audience", "audience_id"):
+        if audience == Rule.Audience.ACCOUNT:
+            return rows
+        condition |= Q(**{f"{audience}_id": audience_id})
+    return rows.filter(condition)
 
 
 def list_changed_observations(rule: Rule) -> list[RuleObservation]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -99,7 +100,7 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_row_or_404(request, RuleDecision, pk)
     observations = list(
         RuleObservation.objects.of(row.account_id)
-        .filter(decision=row, matched=True)
+        .filter(Q(matched=True) | Q(changed=True), decision=row)
         .select_related("rule")
         .order_by("-changed", "pk")[:PAGE_SIZE]
     )

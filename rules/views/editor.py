@@ -125,5 +125,9 @@ def _build_context(
 def _build_page_draft(rule: Rule | None, editor: EditorState, form: RuleForm) -> NewRule:
     """Return the draft of the page; invalid fields count as empty."""
     draft = build_draft(rule) if rule else NewRule(name="")
-    values = form.values() if form.is_bound and form.is_valid() else {}
+    values: dict[str, Any] = {}
+    if form.is_bound and form.is_valid():
+        values = form.values()
+        if rule is None:
+            values["scope"] = parse_scope(form.cleaned_data["scope"])
     return replace(draft, **values, **editor.columns())

@@ -27,18 +27,20 @@ def build_effect_charts(rule: Rule) -> list[Chart]:
     counts = _count_by_day(rule, days[0])
     rows = [counts.get(day, {}) for day in days]
     labels = [date_format(day, "MONTH_DAY_FORMAT") for day in days]
-    matched = [row.get("all_matched", 0) for row in rows]
-    changed = [row.get("all_changed", 0) for row in rows]
     effect = Chart(
         id="effect",
         title=_("Decisions per day"),
         labels=labels,
         label_heading=_("Day"),
         series=[
-            Series(label=_("would have changed"), values=changed, colour=2),
+            Series(
+                label=_("would have changed"),
+                values=[row.get("all_changed", 0) for row in rows],
+                colour=2,
+            ),
             Series(
                 label=_("matched without a change"),
-                values=[all_ - some for all_, some in zip(matched, changed, strict=True)],
+                values=[row.get("all_unchanged", 0) for row in rows],
                 colour=1,
             ),
         ],
@@ -53,7 +55,7 @@ def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, Any]]:
         rows.order_by()
         .values("day")
         .annotate(
-            all_matched=Count("pk", filter=Q(matched=True)),
+            all_unchanged=Count("pk", filter=Q(matched=True, changed=False)),
             all_changed=Count("pk", filter=Q(changed=True)),
             good=Count("pk", filter=Q(changed=True) & Q(has_feedback(GOOD))),
             bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),

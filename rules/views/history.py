@@ -7,6 +7,7 @@ from kmapp.ledger.verify import Claim, verify_claims
 from rules.actions.backtests import MAX_DECISIONS
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import compare_rules, format_json
+from rules.evaluation.equality import is_equal
 from rules.models import Rule, RuleBacktest, RuleVersion
 
 MAX_VERSIONS = 50  # on one page
@@ -35,7 +36,7 @@ def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
 
 def _list_changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
     """Return the differing fields. Digests leave out empty values."""
-    differ = [name for name in VERSION_FIELDS if before.get(name) != after.get(name)]
+    differ = [name for name in VERSION_FIELDS if not is_equal(before.get(name), after.get(name))]
     return [
         (
             Rule._meta.get_field(name).verbose_name,  # type: ignore[union-attr]

@@ -59,6 +59,14 @@ def test_matching_rules_are_applied_cited_and_counted(agent: Agent, rules: dict[
     assert tokens["total"] == sum(tokens[name] for name in tokens if name != "total")
 
 
+def test_allow_list_with_none_of_the_offered_tools_leaves_none(agent: Agent, acme: Account) -> None:
+    rule(acme, "Read only", "active", when={}, then={"tool": {"allow": ["read"]}})
+    answer = assemble(agent)
+    assert not answer.get("tools")
+    [removed] = answer["context_cost"]["decisions"]
+    assert (removed["action"], removed["tools"]) == ("bar_tools", ["mail", "pay", "search"])
+
+
 def test_other_rules_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
     cost = assemble(agent, rules_context={"intent": "question"})["context_cost"]
     assert (cost["tail_tokens"], cost["citations"], cost["decisions"]) == (0, [], [])

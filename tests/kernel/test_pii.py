@@ -211,6 +211,15 @@ def test_redacts_keys_texts_and_numbers_of_json() -> None:
     assert redact_json(redacted) == (redacted, [])
 
 
+def test_redacts_in_json_what_it_redacts_in_text() -> None:
+    text = "4111 1111 1111 1111.13812345678"
+    assert redact(text)[0] == "[card].[phone]"
+    assert redact_json({"memo": text})[0] == {"memo": "[card].[phone]"}
+    assert redact_json({"mobile": 13800138000.0})[0] == {"mobile": "[phone]"}
+    in_key = {"-----BEGIN PRIVATE KEY----- Type": "DEK"}
+    assert redact_json(in_key)[0] == {"[secret]": "[secret]"}, "it ends"
+
+
 def test_returns_tuples_as_lists() -> None:
     assert redact_json({"tags": ("kim@example.com", "tea")})[0] == {"tags": ["[email]", "tea"]}
 

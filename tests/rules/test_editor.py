@@ -72,6 +72,12 @@ def test_form_and_json_follow_each_other(reviewer: Client) -> None:
     assert "too complex for the form" in deep
 
 
+def test_unknown_list_of_tools_stays_in_the_json(reviewer: Client) -> None:
+    body = check(reviewer, submission(written={**RULE, "then": {"tool": {"alow": ["refund"]}}}))
+    assert "This effect is too complex for the form. Edit it in the JSON." in body
+    assert 'value="tools"' not in body, "so the form cannot remove it"
+
+
 def test_no_condition_is_lost(reviewer: Client, acme: Account) -> None:
     many = {f"path{n}": n for n in range(60)}
     created = rule(acme, "Many", when=many, then=RULE["then"])
@@ -171,6 +177,14 @@ def test_dry_run_shows_match_and_result(reviewer: Client, acme: Account) -> None
     )
     assert "Blocked by an exception:" in check(reviewer, blocked)
     assert "Invalid JSON" in check(reviewer, submission(**{**trial, "context": "{"}))
+
+
+def test_dry_run_of_a_new_rule_is_in_its_scope(reviewer: Client, acme: Account) -> None:
+    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["refund"]}}, scope="billing")
+    trial = submission(candidates="search, refund", context='{"intent": "refund"}')
+    assert "This rule would change the result." in check(reviewer, trial)
+    in_scope = check(reviewer, {**trial, "scope": "billing"})
+    assert "This rule would not change the result." in in_scope
 
 
 def test_slow_dry_run_ends_with_a_message(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kmapp.accounts.acting import acting
+from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
@@ -115,6 +115,21 @@ def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch)
     with acting(acme):
         run.refresh_from_db()
     assert run.status == "failed"
+
+
+def test_backtest_evaluates_outside_a_transaction(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = rule(acme, "Tried")
+    select(acme, {"intent": "fetch"})
+    acted_for: list[Any] = []
+
+    def observe(*_anything: object) -> None:
+        acted_for.append(current_account_id())
+
+    monkeypatch.setattr(backtests, "_observe_decision", observe)
+    assert backtest(acme, created).status == "succeeded"
+    assert acted_for == [None]
 
 
 def test_long_backtest_is_continued_by_later_runs(

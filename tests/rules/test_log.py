@@ -1,16 +1,25 @@
 """Pages of decisions, conflicts, feedback and backtests."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.conf import settings
+from django.test import Client, override_settings
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from rules.models import Rule, RuleDecision, RuleFeedback
+from kmapp.ledger.canonical import encode_canonical
+from rules.actions.backtests import create_backtest
+from rules.actions.rules import update_rule
+from rules.models import Rule, RuleBacktest, RuleDecision, RuleFeedback
+from rules.promotion import evidence
+from rules.views.effect_charts import build_effect_charts
 from tests import makers
 from tests.makers import missing, settle
-from tests.rules.builders import fill_rules, go, rate, rule, select
+from tests.rules.builders import fill_rules, go, now, rate, rule, select
 from tests.web.pages import page
 
 
@@ -127,6 +136,23 @@ def test_decision_is_explained_and_rated_once_and_conflicts_are_counted(
     assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
 
 
+def test_edition_that_no_longer_matches_is_displayed_with_its_change(
+    reviewer: Client, acme: Account
+) -> None:
+    live = rule(acme, "No curl", "active")
+    with acting(acme):
+        narrower = update_rule(
+            acme.pk, SYSTEM, live.pk, {"name": "Narrow", "when": {"intent": "fetch", "n": 1}}
+        )
+    go(acme, narrower, "shadow")
+    decided = select(acme, {"intent": "fetch"})
+    with acting(acme):
+        [effect, _outcome] = build_effect_charts(now(narrower))
+    body = page(reviewer.get(f"/rules/decisions/{decided.decision.pk}/"))
+    assert missing(body, "Narrow", "would change") == []
+    assert [sum(filter(None, series.values)) for series in effect.series] == [1, 0]
+
+
 def test_log_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
     watching = fill_rules(acme, 10)
     last = select(acme, {"n": 0, "word": ""})
@@ -169,3 +195,101 @@ def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
         ("team", ["In the team"]),
     ):
         assert [each["name"] for each in agent.get("rules", scope=scope)["rules"]] == names, scope
+
+
+def test_rules_are_listed_newest_first(acme: Account) -> None:
+    created = [rule(acme, f"Rule {n}", client_id=f"client-{n}") for n in range(6)]
+    agent, listed = makers.agent(acme), list[str]()
+    after: dict[str, Any] = {}
+    for _page in created:
+        answer = agent.get("rules", limit=1, **after)
+        listed += [each["name"] for each in answer["rules"]]
+        after = {"after": answer["next"]}
+    assert listed == [each.name for each in reversed(created)]
+    assert after == {"after": None}
+
+
+def test_history_states_its_limit(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = f"/rules/{rule(acme, 'Moved', 'active').pk}/"
+    assert "Showing the last" not in page(reviewer.get(here))
+    monkeypatch.setattr("rules.views.history.MAX_VERSIONS", 2)
+    assert "Showing the last 2 versions." in page(reviewer.get(here))
+
+
+def test_rule_page_shows_since_when_the_present_state_lasts(
+    reviewer: Client, acme: Account
+) -> None:
+    words = {"shadow": "In shadow since", "active": "Active since"}
+    target = rule(acme, "Moved")
+    for to in ("shadow", "active", "disabled"):
+        go(acme, target, to)
+        body = page(reviewer.get(f"/rules/{target.pk}/"))
+        assert missing(body, *words.values()) == [
+            text for each, text in words.items() if each != to
+        ]
+
+
+def test_evidence_ends_when_the_rule_leaves_shadow(acme: Account) -> None:
+    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    agent = makers.agent(acme)
+    for to in ("active", "disabled", "shadow"):
+        select(acme, {"intent": "fetch"})
+        go(acme, watching, to)
+        select(acme, {"intent": "fetch"})
+        counts = agent.get(f"rules/{watching.pk}/evidence", 200)["counts"]
+        assert (counts["changed"], counts["seen"]) == (1, 1), to
+
+
+def test_narrower_audience_is_evaluated_for_the_former_one(acme: Account) -> None:
+    live = rule(acme, "No curl", "active")
+    select(acme, {"intent": "fetch"}, user_id="kim")
+    with acting(acme):
+        only_mira = {"audience": "user", "audience_id": "mira"}
+        narrower = update_rule(acme.pk, SYSTEM, live.pk, only_mira)
+        run = create_backtest(acme.pk, SYSTEM, narrower.pk)
+    settle()
+    tested = makers.get(RuleBacktest, acme, pk=run.pk)
+    assert (tested.seen, tested.matched, tested.changed) == (1, 0, 1)
+    go(acme, narrower, "shadow")
+    for user_id in ("kim", "mira"):
+        select(acme, {"intent": "fetch"}, user_id=user_id)
+    for state in ("active", "disabled"):
+        go(acme, live, state)
+        counts = makers.agent(acme).get(f"rules/{narrower.pk}/evidence", 200)["counts"]
+        assert (counts["seen"], counts["matched"], counts["changed"]) == (2, 1, 1), state
+
+
+def test_backtest_shows_what_changes_with_the_same_tool(reviewer: Client, acme: Account) -> None:
+    created = rule(acme, "As JSON", when={}, then={"output": {"format": "json"}})
+    select(acme, {"x": 1})
+    assert reviewer.post(f"/rules/{created.pk}/backtest/", {"decisions": "100"}).status_code == 302
+    settle()
+    done = page(reviewer.get(f"/rules/{created.pk}/backtest/progress/"))
+    words = ("same tool, different values or order", "&quot;format&quot;: &quot;json&quot;")
+    assert missing(done, *words) == []
+
+
+def test_digests_and_ids_reveal_no_redacted_text(acme: Account) -> None:
+    agent, path = makers.agent(acme), "memory/tools/feedback"
+    context = {"mail": "kim@example.com"}
+    body = {"candidates": ["bash"], "selected_tool": "bash", "outcome": "positive"}
+    agent.post(path, {**body, "context": context}, 201)
+    stored = makers.get(RuleDecision, acme)
+    assert stored.context == {"mail": "[email]"}
+    assert stored.context_sha256 == sha256(encode_canonical(stored.context)).hexdigest()
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        agent.post(path, {**body, "context": context}, 200)
+    with override_settings(SECRET_KEY="another"):
+        agent.post(path, {**body, "context": context}, 201)
+
+
+def test_evidence_survives_the_deletion_of_its_decisions(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    select(acme, {"intent": "fetch"})
+    with acting(acme), monkeypatch.context() as patched:
+        patched.setattr(evidence, "_list_decisions_in_shadow", lambda _rule: Rule.objects.none())
+        assert 0 < evidence.load_evidence(watching).change.low < 1

@@ -21,6 +21,7 @@ START = datetime(2030, 1, 1, tzinfo=UTC)
 JSON = {"output": {"format": "json"}}
 TEXT = {"output": {"format": "text"}}
 STRICT = {"output": {"strict": True}}
+ONE, TRUE = {"extensions": {"x": [1]}}, {"extensions": {"x": [True]}}
 CANDIDATES = ("bash", "curl", "grep")
 
 
@@ -110,8 +111,9 @@ def test_matching_rules_are_found(
         (rule("w", {}, tool(deny=["vim"])), {}, [], (True, False)),
         (rule("w", {}, tool(prefer=["bash"])), {}, [], (True, False)),
         (rule("w", {}, TEXT, audience="agent", audience_id="b"), {}, [], None),
+        (rule("w", {}, ONE), {}, [rule("l", {}, TRUE)], (True, True)),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_shadow_rule_is_observed(
     shadow: CompiledRule, context: dict[str, Any], live: list[CompiledRule], expected: Any
@@ -130,6 +132,10 @@ def test_shadow_edition_replaces_its_active_edition() -> None:
     same = observe_rule(narrower, SelectionRequest(context={"a": "x", "b": 1}), [live], live, {})
     assert same
     assert (same.matched, same.changed) == (True, False)
+    for_others = rule("w", {"a": "x"}, JSON, lineage="l", audience="agent", audience_id="b")
+    removed = observe_rule(for_others, SelectionRequest(context={"a": "x"}), [live], live, {})
+    assert removed
+    assert (removed.matched, removed.changed) == (False, True)
     assert build_policy([live], {}).values == JSON
 
 

@@ -82,6 +82,10 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
         ([rule("a", JSON, specificity=3), rule("b", TEXT)], "3 condition paths over 1"),
         ([rule("a", JSON, age=1), rule("b", TEXT)], "equal rank: the younger rule"),
         (
+            [rule("a", JSON, positive=10, age=1), rule("b", TEXT, priority=1)],
+            "equal rank: the younger rule",
+        ),
+        (
             [rule("a", JSON, priority=2), rule("b", TEXT), rule("c", JSON, priority=1)],
             "priority 2 over 0",
         ),
@@ -89,6 +93,11 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
             [extends("a", 1, priority=1), extends("b", value=True)],
             ("extensions.x", "value_overridden", "priority 1 over 0"),
         ),
+        (
+            [extends("a", [1], priority=1), extends("b", [True])],
+            ("extensions.x", "value_overridden", "priority 1 over 0"),
+        ),
+        ([extends("a", 1), extends("b", 1.0)], None),
         (
             [tools(deny=["x"]), tools("b", prefer=["x"], priority=9)],
             ("tool.x", "preferred_but_denied", "a denied tool stays denied"),
@@ -104,7 +113,7 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
         ),
         ([tools(allow=["x", "y"]), tools("b", allow=["y"])], None),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash: Any) -> None:
     if isinstance(clash, str):

@@ -74,6 +74,8 @@ def test_displayed_value_is_parsed_back(value: Any) -> None:
         ({"user": {"role": "guest"}}, None),
         ({"a": {"$not": {"b": 1}}}, None),
         ({"a": {"$eq": 1}}, None),
+        ({" a": 1}, None),
+        ({"a": "b\rc"}, (Row("a", "is", '"b\\rc"'),)),
         ("words", None),
     ],
 )
@@ -134,6 +136,7 @@ ACTIVE: dict[str, Any] = {
     "exceptions": [],
     "priority": 0,
     "weight": 1.0,
+    "audience": "account",
     "audience_id": "",
 }
 
@@ -160,7 +163,10 @@ ACTIVE: dict[str, Any] = {
             {"then": {"tool": {"prefer": ["a", "b"]}}},
             [("del", "Then", 0, "denies refund"), ("ins", "Then", 0, "prefers a, b")],
         ),
-        ({"audience_id": "bot"}, [("del", "For", 0, "everyone"), ("ins", "For", 0, "bot")]),
+        (
+            {"audience": "agent", "audience_id": "bot"},
+            [("del", "For", 0, "everyone"), ("ins", "For", 0, "specific agent: bot")],
+        ),
         ({"priority": 7}, [("del", "Priority", 0, "0"), ("ins", "Priority", 0, "7")]),
         ({"weight": 2.0}, [("del", "Weight", 0, "1.0"), ("ins", "Weight", 0, "2.0")]),
     ],
@@ -170,6 +176,11 @@ def test_differences_are_listed_by_line(
 ) -> None:
     differences = [pair for pair in compare_rules(ACTIVE, {**ACTIVE, **change}) if pair[0]]
     assert [(mark, each.part, each.depth, each.text) for mark, each in differences] == lines
+
+
+def test_differences_at_the_end_of_a_long_value_are_listed() -> None:
+    before, after = ({**ACTIVE, "if": {"n": {"$in": n}}} for n in (NUMBERS, NUMBERS[:-1]))
+    assert [mark for mark, _line in compare_rules(before, after) if mark] == ["del", "ins"]
 
 
 NUMBERS = list(range(200))

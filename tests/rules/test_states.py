@@ -25,7 +25,15 @@ from rules.actions.promotion_requests import (
 )
 from rules.actions.rules import update_rule
 from rules.actions.state_changes import StateChange, change_state, roll_back_rule
-from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
+from rules.actions.suggestions import replace_suggestions
+from rules.models import (
+    Rule,
+    RuleFeedback,
+    RulePromotion,
+    RuleStatistics,
+    RuleSuggestion,
+    RuleVersion,
+)
 from tests import makers
 from tests.rules.builders import PATH, gate, go, now, rate, rule, select
 
@@ -100,6 +108,13 @@ def test_active_rule_is_never_edited_in_place(acme: Account) -> None:
     assert (now(live).state, now(newer).state) == ("active", "shadow")
     with acting(acme), pytest.raises(Conflict):
         roll_back_rule(decision(newer))
+
+
+def test_true_in_place_of_1_is_a_change(acme: Account) -> None:
+    target = rule(acme, "a rule", when={"n": 1})
+    with acting(acme):
+        changed = update_rule(acme.pk, ADA, target.pk, {"when": {"n": True}})
+    assert (now(target).when["n"] is True, changed.version) == (True, 2)
 
 
 def test_former_shadow_rule_is_never_edited_in_place(acme: Account) -> None:
@@ -250,3 +265,27 @@ def test_exceptions_are_optional(agent: Client) -> None:
     target = agent.post("/v1/rules", body, content_type="application/json")
     assert target.status_code == 201, target.content
     assert (target.json()["state"], target.json()["exceptions_json"]) == ("draft", [])
+
+
+def test_feedback_without_a_decision_counts_for_each_user(agent: Client) -> None:
+    body = {"context": {}, "candidates": ["bash"], "selected_tool": "bash", "outcome": "positive"}
+    answers = [
+        agent.post(
+            "/v1/memory/tools/feedback",
+            {**body, "user_id": name},
+            content_type="application/json",
+        )
+        for name in ("kim", "mira", "mira")
+    ]
+    assert [answer.status_code for answer in answers] == [201, 201, 200]
+
+
+def test_rule_is_retired_only_if_its_audience_was_active(acme: Account) -> None:
+    target = rule(acme, "a rule", "active", audience="user", audience_id="mira")
+    makers.update(Rule, acme, {"pk": target.pk}, activated_at="2020-01-01T00:00:00Z")
+    for user_id, suggested in (("kim", 0), ("mira", 1)):
+        select(acme, {"intent": "build"}, user_id=user_id)
+        with acting(acme):
+            assert replace_suggestions(acme.pk) == suggested, user_id
+    go(acme, target, "disabled")
+    assert not makers.rows(RuleSuggestion, acme), "a change of the state decides it"

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpcore2
 
@@ -27,8 +29,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
+        addresses = await _resolve_name(host, port)
         if not self._allowed.allows_private(host, port) and not all(map(is_public, addresses)):
             raise CannotReach(NOT_PUBLIC)
         failed: httpcore2.ConnectError | None = None
@@ -43,3 +44,18 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+async def _resolve_name(host: str, port: int) -> list[str]:
+    """Resolve a name in a thread of its own.
+
+    `asyncio.run` waits for the threads of the loop even after a timeout, and a slow resolver may
+    take much longer.
+    """
+    resolver = ThreadPoolExecutor(max_workers=1)
+    try:
+        resolve = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        infos = await asyncio.get_running_loop().run_in_executor(resolver, resolve)
+    finally:
+        resolver.shutdown(wait=False)
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))

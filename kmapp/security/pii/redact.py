@@ -89,8 +89,8 @@ def _redact_value(value: Any, key: str, kinds: Collection[str], findings: list[P
         return _redact_dict(value, kinds, findings)
     if isinstance(value, list | tuple):
         return [_redact_value(item, key, kinds, findings) for item in value]
-    if isinstance(value, int) and abs(value) >= _MIN_NUMBER:
-        text = str(value)
+    if isinstance(value, int | float) and abs(value) >= _MIN_NUMBER and value % 1 == 0:
+        text = str(int(value))
         redacted = _redact_after_key(key, text, kinds, findings)
         return value if redacted == text else redacted
     return value
@@ -111,15 +111,23 @@ def _redact_dict(
 
 
 def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: list[PiiMatch]) -> str:
-    """Redact a text as if "key: " preceded it."""
+    """Redact a text as if "key: " preceded it. Repeats until nothing is found, as `redact`."""
     prefix = f"{_WORD_BOUNDARY.sub(' ', key)}: " if 0 < len(key) <= _MAX_KEY_LENGTH else ""
-    own = [
+    own = remaining = _find_after_prefix(prefix, text, kinds)
+    findings.extend(own)
+    # A match that begins in the prefix may find its own placeholder again.
+    while (redacted := _replace_findings(text, remaining)) != text:
+        text = redacted
+        remaining = _find_after_prefix(prefix, text, kinds)
+    return text
+
+
+def _find_after_prefix(prefix: str, text: str, kinds: Collection[str]) -> list[PiiMatch]:
+    return [
         PiiMatch(finding.kind, max(0, finding.start - len(prefix)), finding.end - len(prefix))
         for finding in find_pii(prefix + text, kinds)
         if finding.end > len(prefix)
     ]
-    findings.extend(own)
-    return _replace_findings(text, own)
 
 
 def _replace_findings(text: str, findings: Iterable[PiiMatch]) -> str:

@@ -34,6 +34,7 @@ _MORSE_CODES = """
 -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..
 """
 _MORSE_LETTERS = dict(zip(_MORSE_CODES.split(), ascii_lowercase, strict=True))
+_Utf8Decoder = codecs.getincrementaldecoder("utf-8")
 
 
 def decode_texts(text: str) -> Iterator[str]:
@@ -61,9 +62,11 @@ def _decode_whole(text: str) -> Iterator[str]:
 
 
 def _decode_bytes(decode: Callable[[str], bytes]) -> Callable[[str], str]:
+    """Return a decoder of a code whose end may be missing, even inside a character."""
+
     def decode_text(code: str) -> str:
         try:
-            return decode(code).decode("utf-8")
+            return _Utf8Decoder().decode(decode(code))
         except ValueError:  # not this encoding after all
             return ""
 
@@ -79,7 +82,8 @@ def _decode_bits(code: str) -> bytes:
 
 
 def _decode_hex(code: str) -> bytes:
-    return bytes.fromhex(code.replace(":", ""))
+    digits = code.replace(":", "").replace(" ", "")
+    return bytes.fromhex(digits[: len(digits) // 2 * 2])
 
 
 def _decode_base32(code: str) -> bytes:
@@ -88,7 +92,7 @@ def _decode_base32(code: str) -> bytes:
 
 
 def _decode_ascii85(code: str) -> bytes:
-    return base64.a85decode(code, adobe=True)
+    return base64.a85decode(code.removeprefix("<~").partition("~")[0])
 
 
 def _decode_morse(code: str) -> str:
