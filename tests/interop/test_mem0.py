@@ -17,7 +17,9 @@ from kmapp.errors import Invalid
 from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
+from tests.fake_provider import FakeProvider
 from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
+from tests.memory.chat_model import configure_chat, fact, run_due_jobs, scripted_reply
 from tests.webhook_receiver import receive_webhooks
 
 REFUSALS = {
@@ -133,6 +135,20 @@ def test_command_line(run_client: Run, program: list[Path]) -> None:
     assert seen["delete"]["data"]["deleted"] is True
     assert seen["delete_all"]["status"] == "success"
     assert seen["after"]["count"] == 0
+
+
+def test_an_event_has_the_text_of_its_memories(
+    agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become(reply=scripted_reply([fact("Eve plays the cello.")]))
+    body = {"messages": "I play the cello.", "user_id": "eve"}
+    added = agent.post("/v3/memories/add/", body, "application/json").json()
+    run_due_jobs()
+    event = agent.get(f"/v1/event/{added['event_id']}/").json()
+    assert event["status"] == "SUCCEEDED"
+    [result] = event["results"]
+    assert (result["event"], result["data"]) == ("ADD", {"memory": "Eve plays the cello."})
 
 
 def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) -> None:
