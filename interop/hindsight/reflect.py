@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from context.assembly.fence import Item, create_nonce, render_block
 from context.assembly.snippets import memory_trust
-from interop.field_validation import field_error
+from interop.field_validation import field_error, read_texts
 from interop.hindsight.memories import Recall
 from interop.hindsight.memory_output import NO_USAGE, fact_type
 from kmapp.api.throttles import count_request
@@ -47,9 +47,10 @@ class Reflect(Recall):
         if not chat.is_configured():
             raise NoChatModel("reflect needs a chat model. Configure CHAT_MODEL, or use recall.")
         context, schema = _get_context(data), _get_schema(data)
+        types = read_texts(data.get("fact_types"), "fact_types")
         if budget := count_request(BUCKET, str(request.auth.key_id)):  # type: ignore[attr-defined]
             budget.enforce()
-        facts = self.recall(bank, data)["results"][:MAX_FACTS]
+        facts = self.recall(bank, {**data, "types": types})["results"][:MAX_FACTS]
         references = _build_references(str(profile["metadata"].get("mission") or ""), facts)
         question = "\n\n".join(filter(None, (references, str(data.get("query")), context)))
         messages = [{"role": "system", "content": PROMPT}, {"role": "user", "content": question}]
