@@ -20,6 +20,7 @@ from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
 CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
+ALREADY_FORGOTTEN = (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)  # what a native change answers
 Memory = Mapping[str, Any]
 
 
@@ -43,14 +44,23 @@ class KeyedMemory:
         """
         values, generations = {**memory, "expires_at": expires_at}, self._generations()
         active = _list_active(generations)
-        if active:
-            values["metadata"] = {**memory["metadata"], **_describe_creation(active[0])}
-            self.view.post_native("/v1/memory/update", {"id": active[0]["id"], **values})
-        else:
+        if not active or not self._update(active[0], values):
             self._store(values, generations)
             active = _list_active(self._generations())
         # Two requests that store a new key at the same time store a generation each.
         self._forget_current(active[1:])
+
+    def _update(self, current: Memory, values: Mapping[str, Any]) -> bool:
+        """Update a generation; return False if another request has forgotten it meanwhile."""
+        metadata = {**values["metadata"], **_describe_creation(current)}
+        body = {"id": current["id"], **values, "metadata": metadata}
+        try:
+            self.view.post_native("/v1/memory/update", body)
+        except NativeError as error:
+            if error.response.status not in ALREADY_FORGOTTEN:
+                raise
+            return False
+        return True
 
     def delete(self) -> bool:
         """Forget the current memory; return whether there was one."""
@@ -66,7 +76,7 @@ class KeyedMemory:
             try:
                 self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
             except NativeError as error:  # another request has forgotten it meanwhile
-                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
+                if error.response.status not in ALREADY_FORGOTTEN:
                     raise
 
     def _client_ids(self) -> list[str]:

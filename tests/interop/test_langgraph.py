@@ -164,6 +164,29 @@ def test_items_put_at_the_same_time_are_one_item(
     assert get_item(agent) is None
 
 
+def test_item_deleted_while_it_is_put_is_stored_again(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_item(agent, "First.")
+    list_generations = KeyedMemory._generations  # noqa: SLF001
+    before: list[Any] = []  # what the second request read before the item was deleted
+
+    def list_earlier(keyed: KeyedMemory) -> Any:
+        return before.pop() if before else list_generations(keyed)
+
+    def list_and_keep(keyed: KeyedMemory) -> Any:
+        before.append(list_generations(keyed))
+        return before[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyedMemory, "_generations", list_and_keep)
+        assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
+    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    put_item(agent, "Second.")
+    assert get_item(agent) == "Second."
+    assert makers.count(MemoryEntry, acme, status="active") == 1
+
+
 def test_published_integration_tests(run_suite: Run) -> None:
     """tests/integration/test_store.py of langgraph-sdk's source distribution."""
     assert "4 passed" in run_suite("langgraph-sdk")
