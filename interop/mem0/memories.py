@@ -1,6 +1,8 @@
 """Endpoints of mem0 for memories: add, search, list, read, change and delete."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +11,7 @@ from django.http import HttpRequest
 from interop.field_validation import field_error
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import build_option_filters, split_by_owner
+from interop.native_client import NativeError
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
 from memory.models import MemoryEntry
@@ -142,22 +145,27 @@ class OneMemory(ProtocolView):
         return {**serialize.memory_item(memory), "lifecycle_state": memory["status"]}
 
     def put(self, request: HttpRequest, memory_id: str) -> Any:
-        return update_memory(self, get_memory_id(memory_id), self.body())
+        return update_memory(self, get_memory_id(memory_id), read_changes(self.body()))
 
     def delete(self, request: HttpRequest, memory_id: str) -> Any:
         self.post_native("/v1/memory/forget", {"id": get_memory_id(memory_id)})
         return {"message": "Memory deleted successfully!"}
 
 
-def update_memory(view: ProtocolView, memory_id: UUID, data: Mapping[str, Any]) -> Any:
-    """Change the text, metadata or expiration date of a memory; return the changed memory.
+def read_changes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new text, metadata and end of recall of a memory."""
+    changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
+    if "expiration_date" in data:
+        changes["expires_at"] = serialize.to_expiry(data["expiration_date"])
+    return changes
+
+
+def update_memory(view: ProtocolView, memory_id: UUID, changes: Mapping[str, Any]) -> Any:
+    """Change a memory and return it.
 
     The change of an account-wide memory is a proposal: `status` is PENDING until a reviewer
     approves it, and `id` is the one of the proposal.
     """
-    changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
-    if "expiration_date" in data:
-        changes["expires_at"] = serialize.to_expiry(data["expiration_date"])
     changed = view.post_native("/v1/memory/update", {"id": memory_id, **changes})
     status = "PENDING" if "supersedes" in changed else "SUCCEEDED"
     return {**serialize.memory_item(changed), "status": status}
@@ -185,16 +193,25 @@ class BatchOfMemories(ProtocolView):
     """Change or delete up to 1,000 memories. Every memory is a change of its own."""
 
     def put(self, request: HttpRequest) -> Any:
-        items = self._items()
-        for pk, item in items:
-            update_memory(self, pk, item)
-        return {"message": f"Successfully updated {len(items)} memories"}
+        items = [(pk, read_changes(item)) for pk, item in self._items()]
+        return self._apply("updated", [partial(update_memory, self, *each) for each in items])
 
     def delete(self, request: HttpRequest) -> Any:
-        items = self._items()
-        for pk, _ in items:
-            self.post_native("/v1/memory/forget", {"id": pk})
-        return {"message": f"Successfully deleted {len(items)} memories"}
+        requests = [{"id": pk} for pk, _ in self._items()]
+        forget = partial(self.post_native, "/v1/memory/forget")
+        return self._apply("deleted", [partial(forget, each) for each in requests])
+
+    def _apply(self, verb: str, changes: Sequence[Callable[[], Any]]) -> dict[str, Any]:
+        """Make the changes in their order, up to the first that fails."""
+        for number, change in enumerate(changes):
+            try:
+                change()
+            except NativeError as error:
+                message = f"memories.{number}: {error.response.data['message']} "
+                message += f"The {number} before it were {verb}, and no others."
+                data = {**error.response.data, "message": message, "detail": message}
+                raise NativeError(replace(error.response, data=data)) from error
+        return {"message": f"Successfully {verb} {len(changes)} memories"}
 
     def _items(self) -> list[tuple[UUID, Mapping[str, Any]]]:
         raw = self.body().get("memories")

@@ -187,6 +187,21 @@ def test_filters_with_too_many_alternatives_are_refused(parts: list[Any]) -> Non
         split_by_owner({"AND": parts})
 
 
+def test_a_batch_that_fails_states_what_was_changed(agent: Client, acme: Account) -> None:
+    first, last = makers.write(acme, "Tea.", "Milk.", user_id="ann")
+    unknown = "0190a7a0-0000-7000-8000-000000000000"
+    batch = [{"memory_id": str(pk), "text": "Water."} for pk in (first.pk, unknown, last.pk)]
+    answer = agent.put("/v1/batch/", {"memories": batch}, "application/json")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == answer.json()["message"]
+    assert answer.json()["detail"].startswith("memories.1: Memory not found. The 1 before it were")
+    assert {entry.content for entry in makers.rows(MemoryEntry, acme)} == {"Water.", "Milk."}
+    batch[1] = {**batch[0], "expiration_date": "soon"}
+    answer = agent.put("/v1/batch/", {"memories": batch[1:]}, "application/json")
+    assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, "expiration_date")
+    assert makers.count(MemoryEntry, acme, content="Milk.") == 1
+
+
 BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
 
 
