@@ -27,8 +27,8 @@ VERSIONS_PAGE = 200  # the most that a native history returns at once
 
 
 def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ids of a request that are not empty."""
-    return {name: data[name] for name in OWNER_IDS if data.get(name)}
+    """Return the ids of a request that are not blank: a native request ignores those that are."""
+    return {name: data[name] for name in OWNER_IDS if str(data.get(name) or "").strip()}
 
 
 def build_no_owner_error() -> Invalid:

@@ -202,6 +202,13 @@ def test_a_batch_that_fails_states_what_was_changed(agent: Client, acme: Account
     assert makers.count(MemoryEntry, acme, content="Milk.") == 1
 
 
+def test_a_blank_owner_is_no_owner(agent: Client, acme: Account) -> None:
+    body = {"messages": "Ann likes tea.", "user_id": " ", "infer": False}
+    answer = agent.post("/v3/memories/add/", body, "application/json")
+    assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, "user_id")
+    assert makers.count(MemoryEntry, acme) == 0
+
+
 BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
 
 
