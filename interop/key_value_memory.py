@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from http import HTTPStatus
 from typing import Any
 
 from django.utils.timezone import now
@@ -20,7 +19,9 @@ from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
 CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
-ALREADY_FORGOTTEN = (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)  # what a native change answers
+# Codes of native errors: the memory is not there any more; its client ID is used by another one.
+GONE = ("wrong_status", "not_found", "gone")
+USED = ("client_id_conflict", "client_id_erased", "withheld")
 Memory = Mapping[str, Any]
 
 
@@ -57,7 +58,7 @@ class KeyedMemory:
         try:
             self.view.post_native("/v1/memory/update", body)
         except NativeError as error:
-            if error.response.status not in ALREADY_FORGOTTEN:
+            if error.response.data["error"] not in GONE:
                 raise
             return False
         return True
@@ -76,7 +77,7 @@ class KeyedMemory:
             try:
                 self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
             except NativeError as error:  # another request has forgotten it meanwhile
-                if error.response.status not in ALREADY_FORGOTTEN:
+                if error.response.data["error"] not in GONE:
                     raise
 
     def _client_ids(self) -> list[str]:
@@ -107,11 +108,13 @@ class KeyedMemory:
                 "dedupe": False,
             }
             try:
-                self.view.post_native("/v1/memory/store", body)
+                stored = self.view.post_native("/v1/memory/store", body)
             except NativeError as error:
-                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.GONE):
+                if error.response.data["error"] not in USED:
                     raise
-            else:
+                continue
+            # Otherwise it is an equal one that was forgotten, which another key may have written.
+            if stored["status"] in ("active", "proposed"):
                 return
         raise Conflict("This key was deleted and created too often. Use another key.")
 

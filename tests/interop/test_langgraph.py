@@ -11,7 +11,7 @@ from django.utils import timezone
 from interop import key_value_memory, protocol_view
 from interop.key_value_memory import KeyedMemory
 from interop.protocol_view import ProtocolView
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 from tests import makers
 from tests.interop.conftest import Run
@@ -185,6 +185,30 @@ def test_item_deleted_while_it_is_put_is_stored_again(
     put_item(agent, "Second.")
     assert get_item(agent) == "Second."
     assert makers.count(MemoryEntry, acme, status="active") == 1
+
+
+def test_item_that_another_key_deleted_can_be_put_again(acme: Account) -> None:
+    scopes = ["memory:read", "memory:write"]
+    first, second = (
+        Client(headers={"Authorization": f"Bearer {makers.key(acme, scopes)[1]}"}) for _ in range(2)
+    )
+    for _ in range(2):
+        put_item(first, "Tea.")
+        assert first.delete("/store/items", ITEM, "application/json").status_code == 204
+        assert get_item(second) is None
+        put_item(second, "Tea.")
+        assert get_item(first) == get_item(second) == "Tea."
+        assert second.delete("/store/items", ITEM, "application/json").status_code == 204
+
+
+def test_put_states_why_the_native_write_was_refused(
+    agent: Client, key: tuple[ApiKey, str], acme: Account
+) -> None:
+    makers.set_policy(acme, {"review_keys": [str(key[0].pk)], "open_proposals": 1})
+    put_item(agent, "Tea.")
+    body = {**ITEM, "key": "milk", "value": {"text": "Milk."}}
+    answer = agent.put("/store/items", body, "application/json")
+    assert (answer.status_code, answer.json()["error"]) == (409, "too_many_proposals")
 
 
 def test_published_integration_tests(run_suite: Run) -> None:
