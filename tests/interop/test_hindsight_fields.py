@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from interop.hindsight import operations
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import configure_chat
 
@@ -42,3 +44,16 @@ def test_reflection_uses_the_named_types_of_facts(
     body = {**query, "fact_types": "experience"}
     refused = agent.post(f"{BANK}/reflect", body, "application/json")
     assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "fact_types")
+
+
+def test_state_of_an_operation_does_not_depend_on_other_jobs(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "MAX_JOBS", 1)
+    retained = [
+        post(agent, "memories", items=[{"content": text}], **{"async": True})
+        for text in ("Tea.", "Milk.")
+    ]
+    for each in retained:
+        operation = agent.get(f"{BANK}/operations/{each['operation_id']}").json()
+        assert operation["status"] == "pending"
