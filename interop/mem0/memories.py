@@ -207,6 +207,8 @@ class BatchOfMemories(ProtocolView):
             try:
                 change()
             except NativeError as error:
+                if not number:
+                    raise  # nothing was changed
                 message = f"memories.{number}: {error.response.data['message']} "
                 message += f"The {number} before it were {verb}, and no others."
                 data = {**error.response.data, "message": message, "detail": message}
