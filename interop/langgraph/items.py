@@ -50,13 +50,16 @@ def parse_item_id(namespace: Any, key: Any) -> ItemId:
 
 
 def item_metadata(item: ItemId, value: Mapping[str, Any], *, is_indexed: bool) -> dict[str, Any]:
-    """Return the metadata; `prefixes` lists every namespace that the item belongs to."""
+    """Return the metadata; `prefixes` lists every namespace that the item belongs to.
+
+    The key is under `ref`: a random value after the word "key" would be redacted as a secret.
+    """
     labels = item.namespace
     prefixes = [".".join(labels[:length]) for length in range(1, len(labels) + 1)]
     return {
         "namespace": list(labels),
         "prefixes": prefixes,
-        "key": item.key,
+        "ref": item.key,
         "value": dict(value),
         "indexed": is_indexed,
     }
@@ -91,9 +94,14 @@ def is_item(memory: Mapping[str, Any]) -> bool:
         isinstance(namespace, list)
         and bool(namespace)
         and all(isinstance(label, str) for label in namespace)
-        and isinstance(metadata.get("key"), str)
+        and isinstance(_get_key(metadata), str)
         and isinstance(metadata.get("value"), Mapping)
     )
+
+
+def _get_key(metadata: Mapping[str, Any]) -> Any:
+    """Return the key of an item. Items of earlier releases have it under `key`."""
+    return metadata["ref"] if "ref" in metadata else metadata.get("key")
 
 
 def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +109,7 @@ def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
     metadata = memory["metadata"]
     item = {
         "namespace": metadata["namespace"],
-        "key": metadata["key"],
+        "key": _get_key(metadata),
         "value": metadata["value"],
         "created_at": get_created_at(memory),
         "updated_at": memory["updated_at"],

@@ -50,7 +50,7 @@ def test_sdk(run_client: Run) -> None:
 
 MALFORMED: tuple[dict[str, Any], ...] = (
     *({"namespace": [{}]}, {"namespace": 5}, {"namespace": [1, "a"]}, {"namespace": []}),
-    *({"namespace": None}, {"key": 5}, {"value": "text"}, {"value": None}),
+    *({"namespace": None}, {"ref": 5}, {"value": "text"}, {"value": None}),
 )
 
 
@@ -89,6 +89,20 @@ def put_item(agent: Client, text: str, **more: Any) -> None:
 def get_item(agent: Client) -> Any:
     item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
     return item and item["value"]["text"]
+
+
+def test_keys_that_look_random_are_returned(agent: Client, acme: Account) -> None:
+    key = "0b9d81f4-3a52-4c7e-9f21-6d1e8a4c5b70"
+    body = {**ITEM, "key": key, "value": {"text": "Tea."}}
+    assert agent.put("/store/items", body, "application/json").status_code == 204
+    got = agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()
+    found = agent.post("/store/items/search", {"query": "tea"}, "application/json").json()["items"]
+    assert [each["key"] for each in (got, *found)] == [key, key]
+    # An item of an earlier release.
+    metadata = {**makers.get(MemoryEntry, acme).slots, "key": "tea"}
+    del metadata["ref"]
+    makers.update(MemoryEntry, acme, {}, slots=metadata)
+    assert agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()["key"] == "tea"
 
 
 def test_expiring_item_is_replaced_in_place(
