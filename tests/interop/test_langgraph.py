@@ -11,7 +11,9 @@ from django.utils import timezone
 from interop import key_value_memory, protocol_view
 from interop.key_value_memory import KeyedMemory
 from interop.protocol_view import ProtocolView
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
 from tests.interop.conftest import Run
@@ -103,6 +105,23 @@ def test_keys_that_look_random_are_returned(agent: Client, acme: Account) -> Non
     del metadata["ref"]
     makers.update(MemoryEntry, acme, {}, slots=metadata)
     assert agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()["key"] == "tea"
+
+
+def test_value_has_the_text_that_a_person_corrected(agent: Client, acme: Account) -> None:
+    for value, field in (
+        ({"text": " Tea. ", "n": 1}, "text"),
+        ({"summary": "Te\u0301a."}, "summary"),
+    ):
+        body = {**ITEM, "value": value}
+        assert agent.put("/store/items", body, "application/json").status_code == 204
+        got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
+        assert got["value"] == value
+        entry = makers.get(MemoryEntry, acme)
+        with acting(acme):
+            review.edit(makers.decision(entry), {"content": "Milk."})
+        search = {"filter": {field: "Milk."}}
+        [item] = agent.post("/store/items/search", search, "application/json").json()["items"]
+        assert item["value"] == {**value, field: "Milk."}
 
 
 def test_expiring_item_is_replaced_in_place(
