@@ -276,4 +276,5 @@ def test_session_of_the_openai_agents_sdk(run_client: Run) -> None:
         "last": True,
         "rejected": 413,
         "undone": True,
+        "lost": ["ConnectionFailed", []],
     }
