@@ -64,7 +64,8 @@ async def main() -> None:
         seen["rejected"] = error.status
     seen["undone"] = (await many.get_items())[-1] == call
     lost = KmappSession("lost", url, key)
-    lost._client.request = lose_response_of_writes(lost._client.request)
+    client = lost._client  # noqa: SLF001
+    client.request = lose_response_of_writes(client.request)
     try:
         await lost.add_items(items)
     except KmappError as error:
