@@ -53,14 +53,14 @@ def parse_item_id(namespace: Any, key: Any) -> ItemId:
 def item_metadata(item: ItemId, value: Mapping[str, Any], index: Any) -> dict[str, Any]:
     """Return the metadata; `prefixes` lists every namespace that the item belongs to.
 
-    The key is under `ref`: a random value after the word "key" would be redacted as a secret.
+    The key is under `name`: a random value after the word "key" would be redacted as a secret.
     """
     labels = item.namespace
     prefixes = [".".join(labels[:length]) for length in range(1, len(labels) + 1)]
     return {
         "namespace": list(labels),
         "prefixes": prefixes,
-        "ref": item.key,
+        "name": item.key,
         "value": dict(value),
         "text_field": None if isinstance(index, list) else _find_text_field(value),
         "indexed": index is not False,
@@ -110,7 +110,7 @@ def is_item(memory: Mapping[str, Any]) -> bool:
 
 def _get_key(metadata: Mapping[str, Any]) -> Any:
     """Return the key of an item. Items of earlier releases have it under `key`."""
-    return metadata["ref"] if "ref" in metadata else metadata.get("key")
+    return metadata["name"] if "name" in metadata else metadata.get("key")
 
 
 def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_sdk(run_client: Run) -> None:
 
 MALFORMED: tuple[dict[str, Any], ...] = (
     *({"namespace": [{}]}, {"namespace": 5}, {"namespace": [1, "a"]}, {"namespace": []}),
-    *({"namespace": None}, {"ref": 5}, {"value": "text"}, {"value": None}),
+    *({"namespace": None}, {"name": 5}, {"value": "text"}, {"value": None}),
 )
 
 
@@ -100,10 +100,15 @@ def test_keys_that_look_random_are_returned(agent: Client, acme: Account) -> Non
     got = agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()
     found = agent.post("/store/items/search", {"query": "tea"}, "application/json").json()["items"]
     assert [each["key"] for each in (got, *found)] == [key, key]
+    body |= {"key": "13812345678"}
+    assert agent.put("/store/items", body, "application/json").status_code == 204
+    items = agent.post("/store/items/search", {}, "application/json").json()["items"]
+    assert [each["key"] for each in items] == ["[phone]", key]
+    assert agent.delete("/store/items", body, "application/json").status_code == 204
     # An item of an earlier release.
-    metadata = {**makers.get(MemoryEntry, acme).slots, "key": "tea"}
-    del metadata["ref"]
-    makers.update(MemoryEntry, acme, {}, slots=metadata)
+    metadata = {**makers.get(MemoryEntry, acme, status="active").slots, "key": "tea"}
+    del metadata["name"]
+    makers.update(MemoryEntry, acme, {"status": "active"}, slots=metadata)
     assert agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()["key"] == "tea"
 
 
