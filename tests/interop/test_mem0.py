@@ -209,6 +209,16 @@ def test_a_blank_owner_is_no_owner(agent: Client, acme: Account) -> None:
     assert makers.count(MemoryEntry, acme) == 0
 
 
+def test_settings_of_a_project_without_a_counterpart_are_ignored(
+    agent: Client, acme: Account
+) -> None:
+    body = {"custom_instructions": "Be brief.", "project_id": str(acme.pk), "decay": True}
+    path, strict = f"/api/v1/orgs/organizations/o/projects/{acme.pk}/", {"X-KM-Strict": "1"}
+    answer = agent.patch(path, {**body, "org_id": "acme"}, "application/json", headers=strict)
+    assert (answer.status_code, answer.json()["custom_instructions"]) == (200, "Be brief.")
+    assert "warnings" not in answer.json()
+
+
 BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
 
 
