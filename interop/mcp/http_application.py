@@ -8,7 +8,7 @@ import math
 from http import HTTPStatus
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from mcp.server.transport_security import TransportSecuritySettings
 from rest_framework.exceptions import AuthenticationFailed
 from starlette.requests import Request
@@ -83,7 +83,7 @@ async def _find_refusal(session: NativeSession) -> Response | None:
         await session.authenticate()
     except AuthenticationFailed as error:
         body = {"error": "invalid_token", "error_description": str(error.detail)}
-    except DatabaseError as error:
+    except (DatabaseError, InterfaceError) as error:
         if (refusal := translate_error(error)) is None:
             raise
         return JSONResponse(refusal.body, refusal.status, refusal.headers)
