@@ -13,9 +13,9 @@ from interop.field_validation import field_error, read_texts
 from interop.hindsight.memories import Recall
 from interop.hindsight.memory_output import NO_USAGE, fact_type
 from kmapp.api.throttles import count_request
-from kmapp.errors import DomainError, Unavailable
+from kmapp.errors import DomainError, Invalid, Unavailable
 from kmapp.providers import chat
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import ProviderError, Refused
 from kmapp.security.prompt_injection import detect_flags
 
 MAX_FACTS = 20
@@ -56,6 +56,8 @@ class Reflect(Recall):
         messages = [{"role": "system", "content": PROMPT}, {"role": "user", "content": question}]
         try:
             text = chat.complete_chat(messages, schema=schema, deadline=DEADLINE)
+        except Refused as error:
+            raise _build_refusal(schema) from error
         except ProviderError as error:
             raise Unavailable("The chat model did not answer.", retry_after=5) from error
         return {
@@ -81,6 +83,14 @@ def _get_schema(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
         problem = f"must be a JSON Schema of at most {MAX_SCHEMA_LENGTH} characters"
         raise field_error("response_schema", problem)
     return schema
+
+
+def _build_refusal(schema: Mapping[str, Any] | None) -> Invalid:
+    """Return the error for a request that the chat model does not accept, also not later."""
+    if schema is None:
+        return field_error("query", "was refused by the chat model; it may be too long for it")
+    problem = "was refused by the chat model, which may support a part of JSON Schema only"
+    return field_error("response_schema", problem)
 
 
 def _build_references(mission: str, facts: Sequence[Mapping[str, Any]]) -> str:

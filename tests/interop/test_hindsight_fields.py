@@ -46,6 +46,20 @@ def test_reflection_uses_the_named_types_of_facts(
     assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "fact_types")
 
 
+def test_a_schema_that_the_model_refuses_is_a_400(
+    agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become("no_schema", reply="Tea.")
+    post(agent, "memories", items=[{"content": "Mira drinks tea."}], **{"async": True})
+    body = {"query": "What does Mira drink?"}
+    assert post(agent, "reflect", **body)["text"] == "Tea."
+    refused = agent.post(
+        f"{BANK}/reflect", {**body, "response_schema": {"type": "object"}}, "application/json"
+    )
+    assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "response_schema")
+
+
 def test_state_of_an_operation_does_not_depend_on_other_jobs(
     agent: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
