@@ -18,8 +18,7 @@ from memory.models import MemoryEntry
 from memory.models.entries import OWNER_IDS
 
 DEFAULT_TOP_K = 10
-MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
-NATIVE_LIMIT = 200
+NATIVE_LIMIT = 200  # the most that a native search returns; clients may ask for more
 DEFAULT_THRESHOLD = 0.1
 MAX_BATCH = 1000
 MAX_VERSIONS = 1000  # of one memory, the newest
@@ -112,8 +111,8 @@ class SearchMemories(ProtocolView):
             for part in split_by_owner(data.get("filters"))
         ]
         top_k = data.get("top_k") or data.get("limit") or DEFAULT_TOP_K
-        if isinstance(top_k, int) and NATIVE_LIMIT < top_k <= MAX_TOP_K:
-            top_k = NATIVE_LIMIT
+        if isinstance(top_k, int):
+            top_k = min(top_k, NATIVE_LIMIT)
         threshold = data.get("threshold")
         question = {
             "query": data.get("query"),

@@ -222,12 +222,15 @@ def test_settings_of_a_project_without_a_counterpart_are_ignored(
 BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
 
 
-def test_search_of_several_owners_accepts_a_limit_of_1_0(agent: Client, acme: Account) -> None:
+def test_search_of_several_owners_accepts_a_limit_of_1_0_and_a_large_one(
+    agent: Client, acme: Account
+) -> None:
     for name in ("ann", "bob"):
         makers.write(acme, "Tea.", user_id=name)
-    body = {"query": "tea", "filters": BOTH, "top_k": 1.0, "threshold": 0}
-    answer = agent.post("/v3/memories/search/", body, "application/json")
-    assert (answer.status_code, texts(answer.json())) == (200, ["Tea."])
+    for top_k, number in ((1.0, 1), (5_000, 2)):
+        body = {"query": "tea", "filters": BOTH, "top_k": top_k, "threshold": 0}
+        answer = agent.post("/v3/memories/search/", body, "application/json")
+        assert (answer.status_code, texts(answer.json())) == (200, ["Tea."] * number)
 
 
 def test_limit_of_an_export_is_for_all_owners(
