@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from http import HTTPStatus
 from typing import Any
 
 from django.utils.timezone import now
@@ -20,6 +19,9 @@ from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
 CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
+# Codes of native errors: the memory is not there any more; its client ID is used by another one.
+GONE = ("wrong_status", "not_found", "gone")
+USED = ("client_id_conflict", "client_id_erased", "withheld")
 Memory = Mapping[str, Any]
 
 
@@ -43,14 +45,23 @@ class KeyedMemory:
         """
         values, generations = {**memory, "expires_at": expires_at}, self._generations()
         active = _list_active(generations)
-        if active:
-            values["metadata"] = {**memory["metadata"], **_describe_creation(active[0])}
-            self.view.post_native("/v1/memory/update", {"id": active[0]["id"], **values})
-        else:
+        if not active or not self._update(active[0], values):
             self._store(values, generations)
             active = _list_active(self._generations())
         # Two requests that store a new key at the same time store a generation each.
         self._forget_current(active[1:])
+
+    def _update(self, current: Memory, values: Mapping[str, Any]) -> bool:
+        """Update a generation; return False if another request has forgotten it meanwhile."""
+        metadata = {**values["metadata"], **_describe_creation(current)}
+        body = {"id": current["id"], **values, "metadata": metadata}
+        try:
+            self.view.post_native("/v1/memory/update", body)
+        except NativeError as error:
+            if error.response.data["error"] not in GONE:
+                raise
+            return False
+        return True
 
     def delete(self) -> bool:
         """Forget the current memory; return whether there was one."""
@@ -66,7 +77,7 @@ class KeyedMemory:
             try:
                 self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
             except NativeError as error:  # another request has forgotten it meanwhile
-                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
+                if error.response.data["error"] not in GONE:
                     raise
 
     def _client_ids(self) -> list[str]:
@@ -97,11 +108,13 @@ class KeyedMemory:
                 "dedupe": False,
             }
             try:
-                self.view.post_native("/v1/memory/store", body)
+                stored = self.view.post_native("/v1/memory/store", body)
             except NativeError as error:
-                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.GONE):
+                if error.response.data["error"] not in USED:
                     raise
-            else:
+                continue
+            # Otherwise it is an equal one that was forgotten, which another key may have written.
+            if stored["status"] in ("active", "proposed"):
                 return
         raise Conflict("This key was deleted and created too often. Use another key.")
 

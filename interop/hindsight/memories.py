@@ -45,8 +45,6 @@ class Recall(BankView):
         conditions = [_kind_condition(read_texts(data.get("types"), "types"))]
         if not is_exact:
             conditions += tag_conditions(names, data.get("tags_match") or "any")
-        window = data.get("temporal_window")
-        window = window if isinstance(window, Mapping) else {}
         body = {
             "query": data.get("query"),
             "agent_id": bank,
@@ -54,9 +52,6 @@ class Recall(BankView):
             "filters": {"AND": conditions},
             "explain": bool(data.get("trace")),
         }
-        for name, native in (("start", "observed_after"), ("end", "observed_before")):
-            if window.get(name):
-                body[native] = window[name]
         if is_exact:
             answer = self._search_exact(body, names)
         else:

@@ -29,9 +29,11 @@ class OperationReport(BankReport):
         )
         return groups.order_by("-created_at", "-commit_id")
 
-    def unfinished(self) -> dict[str, set[UUID]]:
-        """Return the commits with pending and with failed embeddings."""
+    def unfinished(self, commit: str = "") -> dict[str, set[UUID]]:
+        """Return the commits with pending and with failed embeddings, or only this one of them."""
         deliveries = Delivery.objects.of(self.account).filter(event__topic=EMBED)
+        if commit:
+            deliveries = deliveries.filter(event__job_key__endswith=f":{commit}")
         return {PENDING: _commits(deliveries.open()), FAILED: _commits(deliveries.dead())}
 
 
@@ -71,7 +73,7 @@ class OneOperation(OperationReport):
         row = self.operations(entries).filter(commit_id=parts["operation"]).first()
         if row is None:
             raise NotFound("Operation not found.")
-        output = _output(row, self.unfinished())
+        output = _output(row, self.unfinished(str(parts["operation"])))
         return {**output, "operation_id": output["id"], "operation_type": RETAIN}
 
 

@@ -9,13 +9,13 @@ from django.http import HttpRequest
 
 from context.assembly.fence import Item, create_nonce, render_block
 from context.assembly.snippets import memory_trust
-from interop.field_validation import field_error
+from interop.field_validation import field_error, read_texts
 from interop.hindsight.memories import Recall
 from interop.hindsight.memory_output import NO_USAGE, fact_type
 from kmapp.api.throttles import count_request
-from kmapp.errors import DomainError, Unavailable
+from kmapp.errors import DomainError, Invalid, Unavailable
 from kmapp.providers import chat
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import ProviderError, Refused
 from kmapp.security.prompt_injection import detect_flags
 
 MAX_FACTS = 20
@@ -47,14 +47,17 @@ class Reflect(Recall):
         if not chat.is_configured():
             raise NoChatModel("reflect needs a chat model. Configure CHAT_MODEL, or use recall.")
         context, schema = _get_context(data), _get_schema(data)
+        types = read_texts(data.get("fact_types"), "fact_types")
         if budget := count_request(BUCKET, str(request.auth.key_id)):  # type: ignore[attr-defined]
             budget.enforce()
-        facts = self.recall(bank, data)["results"][:MAX_FACTS]
+        facts = self.recall(bank, {**data, "types": types})["results"][:MAX_FACTS]
         references = _build_references(str(profile["metadata"].get("mission") or ""), facts)
         question = "\n\n".join(filter(None, (references, str(data.get("query")), context)))
         messages = [{"role": "system", "content": PROMPT}, {"role": "user", "content": question}]
         try:
             text = chat.complete_chat(messages, schema=schema, deadline=DEADLINE)
+        except Refused as error:
+            raise _build_refusal(schema) from error
         except ProviderError as error:
             raise Unavailable("The chat model did not answer.", retry_after=5) from error
         return {
@@ -80,6 +83,14 @@ def _get_schema(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
         problem = f"must be a JSON Schema of at most {MAX_SCHEMA_LENGTH} characters"
         raise field_error("response_schema", problem)
     return schema
+
+
+def _build_refusal(schema: Mapping[str, Any] | None) -> Invalid:
+    """Return the error for a request that the chat model does not accept, also not later."""
+    if schema is None:
+        return field_error("query", "was refused by the chat model; it may be too long for it")
+    problem = "was refused by the chat model, which may support a part of JSON Schema only"
+    return field_error("response_schema", problem)
 
 
 def _build_references(mission: str, facts: Sequence[Mapping[str, Any]]) -> str:

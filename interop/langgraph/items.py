@@ -11,6 +11,7 @@ from typing import Any
 
 from interop.field_validation import field_error
 from interop.key_value_memory import get_created_at
+from kmapp.text.terms import normalise
 
 AGENT = "langgraph"
 MAX_LABELS = 20
@@ -49,16 +50,20 @@ def parse_item_id(namespace: Any, key: Any) -> ItemId:
     return ItemId(labels, key)
 
 
-def item_metadata(item: ItemId, value: Mapping[str, Any], *, is_indexed: bool) -> dict[str, Any]:
-    """Return the metadata; `prefixes` lists every namespace that the item belongs to."""
+def item_metadata(item: ItemId, value: Mapping[str, Any], index: Any) -> dict[str, Any]:
+    """Return the metadata; `prefixes` lists every namespace that the item belongs to.
+
+    The key is under `name`: a random value after the word "key" would be redacted as a secret.
+    """
     labels = item.namespace
     prefixes = [".".join(labels[:length]) for length in range(1, len(labels) + 1)]
     return {
         "namespace": list(labels),
         "prefixes": prefixes,
-        "key": item.key,
+        "name": item.key,
         "value": dict(value),
-        "indexed": is_indexed,
+        "text_field": None if isinstance(index, list) else _find_text_field(value),
+        "indexed": index is not False,
     }
 
 
@@ -67,10 +72,17 @@ def searchable_text(item: ItemId, value: Mapping[str, Any], index: Any) -> str:
     fields = [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
     texts = [_text(value, name) for name in fields if name != "$"]
     texts = [text for text in texts if text]
-    if not texts:
-        texts = [value[name] for name in TEXT_FIELDS if isinstance(value.get(name), str)][:1]
+    if not texts and (name := _find_text_field(value)):
+        texts = [value[name]]
     text = "\n".join(texts).strip() or json.dumps(value, ensure_ascii=False)
     return text[:MAX_TEXT_LENGTH] if text != "{}" else item.key
+
+
+def _find_text_field(value: Mapping[str, Any]) -> str | None:
+    """Return the field that holds the text of a value, or None."""
+    names = (name for name in TEXT_FIELDS if isinstance(value.get(name), str))
+    name = next(names, None)
+    return name if name and value[name].strip() else None
 
 
 def _text(value: Mapping[str, Any], path: str) -> str:
@@ -91,9 +103,14 @@ def is_item(memory: Mapping[str, Any]) -> bool:
         isinstance(namespace, list)
         and bool(namespace)
         and all(isinstance(label, str) for label in namespace)
-        and isinstance(metadata.get("key"), str)
+        and isinstance(_get_key(metadata), str)
         and isinstance(metadata.get("value"), Mapping)
     )
+
+
+def _get_key(metadata: Mapping[str, Any]) -> Any:
+    """Return the key of an item. Items of earlier releases have it under `key`."""
+    return metadata["name"] if "name" in metadata else metadata.get("key")
 
 
 def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,14 +118,22 @@ def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
     metadata = memory["metadata"]
     item = {
         "namespace": metadata["namespace"],
-        "key": metadata["key"],
-        "value": metadata["value"],
+        "key": _get_key(metadata),
+        "value": _correct_text(metadata["value"], metadata.get("text_field"), memory["text"]),
         "created_at": get_created_at(memory),
         "updated_at": memory["updated_at"],
     }
     if "score" in memory:
         item["score"] = memory["score"]
     return item
+
+
+def _correct_text(value: Mapping[str, Any], name: Any, text: str) -> Mapping[str, Any]:
+    """Return the value with the text of its memory, if a person has corrected that."""
+    before = value.get(name) if isinstance(name, str) else None
+    if not isinstance(before, str) or len(before) > MAX_TEXT_LENGTH:
+        return value
+    return value if normalise(before).strip() == text else {**value, name: text}
 
 
 def native_filters(prefix: Sequence[str]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Items(ProtocolView):
         index = data.get("index")
         memory = {
             "text": searchable_text(item, value, index),
-            "metadata": item_metadata(item, value, is_indexed=index is not False),
+            "metadata": item_metadata(item, value, index),
         }
         self._keyed(item).put(memory, _expiry(data.get("ttl")))
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -92,12 +92,9 @@ class SearchItems(ProtocolView):
         # Conditions apply to the values of the results, so that more of these are needed.
         number = NATIVE_LIMIT if conditions else min(offset + limit, NATIVE_LIMIT)
         memories = self._search(prefix, query, number) if query else iterate_items(self, prefix)
-        items = (
-            output_item(memory)
-            for memory in memories
-            if matches(memory["metadata"]["value"], conditions)
-        )
-        return {"items": list(islice(items, offset, offset + limit))}
+        items = (output_item(memory) for memory in memories)
+        matching = (item for item in items if matches(item["value"], conditions))
+        return {"items": list(islice(matching, offset, offset + limit))}
 
     def _search(
         self, prefix: tuple[str, ...], query: Any, number: int

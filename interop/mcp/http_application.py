@@ -8,6 +8,7 @@ import math
 from http import HTTPStatus
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from mcp.server.transport_security import TransportSecuritySettings
 from rest_framework.exceptions import AuthenticationFailed
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from interop.mcp.native_session import NativeSession
 from interop.mcp.server import Context, McpServer
 from kmapp.accounts.authentication import parse_keys
+from kmapp.api.errors import translate_error
 from kmapp.errors import OverBudget
 
 PATH = "/mcp"
@@ -76,11 +78,15 @@ class RequireKey:
 
 
 async def _find_refusal(session: NativeSession) -> Response | None:
-    """Return the response to a request without a valid key, or None."""
+    """Return the response to a request whose key is not valid or cannot be checked, or None."""
     try:
         await session.authenticate()
     except AuthenticationFailed as error:
         body = {"error": "invalid_token", "error_description": str(error.detail)}
+    except (DatabaseError, InterfaceError) as error:
+        if (refusal := translate_error(error)) is None:
+            raise
+        return JSONResponse(refusal.body, refusal.status, refusal.headers)
     else:
         return None
     try:

@@ -54,7 +54,7 @@ def _event(event: Mapping[str, Any]) -> dict[str, Any]:
         "status": event["state"],
         "payload": None,
         "metadata": {"reason": event["reason"]} if event["reason"] else None,
-        "results": (event["result"] or {}).get("results", []),
+        "results": [_result(each) for each in (event["result"] or {}).get("results", [])],
         "error": event["last_error"],
         "created_at": event["created_at"],
         "updated_at": completed or event["created_at"],
@@ -62,3 +62,8 @@ def _event(event: Mapping[str, Any]) -> dict[str, Any]:
         "completed_at": completed,
         "latency": (completed - event["created_at"]).total_seconds() * 1000 if completed else None,
     }
+
+
+def _result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a native result with its text where clients look for it."""
+    return {**result, "memory": result.get("text"), "data": {"memory": result.get("text") or ""}}

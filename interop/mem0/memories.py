@@ -1,6 +1,8 @@
 """Endpoints of mem0 for memories: add, search, list, read, change and delete."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,14 +11,14 @@ from django.http import HttpRequest
 from interop.field_validation import field_error
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import build_option_filters, split_by_owner
+from interop.native_client import NativeError
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
 from memory.models import MemoryEntry
 from memory.models.entries import OWNER_IDS
 
 DEFAULT_TOP_K = 10
-MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
-NATIVE_LIMIT = 200
+NATIVE_LIMIT = 200  # the most that a native search returns; clients may ask for more
 DEFAULT_THRESHOLD = 0.1
 MAX_BATCH = 1000
 MAX_VERSIONS = 1000  # of one memory, the newest
@@ -24,8 +26,8 @@ VERSIONS_PAGE = 200  # the most that a native history returns at once
 
 
 def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ids of a request that are not empty."""
-    return {name: data[name] for name in OWNER_IDS if data.get(name)}
+    """Return the ids of a request that are not blank: a native request ignores those that are."""
+    return {name: data[name] for name in OWNER_IDS if str(data.get(name) or "").strip()}
 
 
 def build_no_owner_error() -> Invalid:
@@ -109,8 +111,8 @@ class SearchMemories(ProtocolView):
             for part in split_by_owner(data.get("filters"))
         ]
         top_k = data.get("top_k") or data.get("limit") or DEFAULT_TOP_K
-        if isinstance(top_k, int) and NATIVE_LIMIT < top_k <= MAX_TOP_K:
-            top_k = NATIVE_LIMIT
+        if isinstance(top_k, int):
+            top_k = min(top_k, NATIVE_LIMIT)
         threshold = data.get("threshold")
         question = {
             "query": data.get("query"),
@@ -142,22 +144,27 @@ class OneMemory(ProtocolView):
         return {**serialize.memory_item(memory), "lifecycle_state": memory["status"]}
 
     def put(self, request: HttpRequest, memory_id: str) -> Any:
-        return update_memory(self, get_memory_id(memory_id), self.body())
+        return update_memory(self, get_memory_id(memory_id), read_changes(self.body()))
 
     def delete(self, request: HttpRequest, memory_id: str) -> Any:
         self.post_native("/v1/memory/forget", {"id": get_memory_id(memory_id)})
         return {"message": "Memory deleted successfully!"}
 
 
-def update_memory(view: ProtocolView, memory_id: UUID, data: Mapping[str, Any]) -> Any:
-    """Change the text, metadata or expiration date of a memory; return the changed memory.
+def read_changes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new text, metadata and end of recall of a memory."""
+    changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
+    if "expiration_date" in data:
+        changes["expires_at"] = serialize.to_expiry(data["expiration_date"])
+    return changes
+
+
+def update_memory(view: ProtocolView, memory_id: UUID, changes: Mapping[str, Any]) -> Any:
+    """Change a memory and return it.
 
     The change of an account-wide memory is a proposal: `status` is PENDING until a reviewer
     approves it, and `id` is the one of the proposal.
     """
-    changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
-    if "expiration_date" in data:
-        changes["expires_at"] = serialize.to_expiry(data["expiration_date"])
     changed = view.post_native("/v1/memory/update", {"id": memory_id, **changes})
     status = "PENDING" if "supersedes" in changed else "SUCCEEDED"
     return {**serialize.memory_item(changed), "status": status}
@@ -185,16 +192,27 @@ class BatchOfMemories(ProtocolView):
     """Change or delete up to 1,000 memories. Every memory is a change of its own."""
 
     def put(self, request: HttpRequest) -> Any:
-        items = self._items()
-        for pk, item in items:
-            update_memory(self, pk, item)
-        return {"message": f"Successfully updated {len(items)} memories"}
+        items = [(pk, read_changes(item)) for pk, item in self._items()]
+        return self._apply("updated", [partial(update_memory, self, *each) for each in items])
 
     def delete(self, request: HttpRequest) -> Any:
-        items = self._items()
-        for pk, _ in items:
-            self.post_native("/v1/memory/forget", {"id": pk})
-        return {"message": f"Successfully deleted {len(items)} memories"}
+        requests = [{"id": pk} for pk, _ in self._items()]
+        forget = partial(self.post_native, "/v1/memory/forget")
+        return self._apply("deleted", [partial(forget, each) for each in requests])
+
+    def _apply(self, verb: str, changes: Sequence[Callable[[], Any]]) -> dict[str, Any]:
+        """Make the changes in their order, up to the first that fails."""
+        for number, change in enumerate(changes):
+            try:
+                change()
+            except NativeError as error:
+                if not number:
+                    raise  # nothing was changed
+                message = f"memories.{number}: {error.response.data['message']} "
+                message += f"The {number} before it were {verb}, and no others."
+                data = {**error.response.data, "message": message, "detail": message}
+                raise NativeError(replace(error.response, data=data)) from error
+        return {"message": f"Successfully {verb} {len(changes)} memories"}
 
     def _items(self) -> list[tuple[UUID, Mapping[str, Any]]]:
         raw = self.body().get("memories")

@@ -40,6 +40,11 @@ class Ping(AgentView):
 class ProjectInput(Typed):
     """Settings of a project. Fields without a counterpart are accepted and ignored."""
 
+    other_names = (
+        *("org_id", "project_id", "agent_custom_instructions", "multilingual", "decay"),
+        *("memory_depth", "usecase_setting"),
+    )
+
     custom_instructions = serializers.CharField(
         max_length=MAX_INSTRUCTIONS_LENGTH, required=False, allow_blank=True, allow_null=True
     )

@@ -56,6 +56,7 @@ class NodeKind:
 
     name: str
     scope: Scope  # required to write it
+    serializer: Callable[[], Any]  # of a node; actions import this module, but not serializers
     read: Callable[[Mapping[str, Any]], Any]
     write: WriteNodes
     id_field: str

@@ -31,6 +31,7 @@ API_PREFIXES = (
 RETRY_AFTER = 2  # seconds, when the database is too busy or away
 CHALLENGE = 'Bearer realm="kmapp"'
 UNREADABLE = "The request is not valid JSON or not valid for this endpoint."
+NOT_JSON = "Send the body as JSON, with the header `Content-Type: application/json`."
 CODES = {
     400: "invalid_request",
     401: "unauthorized",
@@ -128,6 +129,8 @@ def _translate_drf_error(error: drf.APIException) -> Refusal:
         return _build_invalid(_list_issues(error.detail))
     if isinstance(error, drf.NotFound):
         return build_refusal(404, "Not found.")
+    if isinstance(error, drf.UnsupportedMediaType):
+        return build_refusal(415, NOT_JSON)
     status = error.status_code
     is_unauthenticated = isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed)
     headers = {"WWW_Authenticate": CHALLENGE} if is_unauthenticated else {}

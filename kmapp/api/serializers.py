@@ -82,9 +82,9 @@ class Typed(serializers.Serializer[Any]):
     shorthand: ClassVar[str] = ""
     other_names: ClassVar[Iterable[str]] = ()  # that `to_internal_value` reads besides the fields
 
-    def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
-        """Return whether something else than this serializer reads the fields of `data`."""
-        return False
+    def find_other_reader(self, data: Mapping[str, Any]) -> serializers.Serializer[Any] | None:
+        """Return the serializer that reads the fields of `data` in place of this one, if any."""
+        return None
 
     def to_internal_value(self, data: Any) -> Any:
         if self.shorthand and isinstance(data, str):

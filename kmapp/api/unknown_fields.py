@@ -69,16 +69,19 @@ def _unknown_fields(
     """Yield path, name and the known names of each field that a serializer does not know."""
     if not isinstance(data, Mapping):
         return
-    if isinstance(serializer, Typed) and serializer.is_read_elsewhere(data):
-        return
     accepted = list_accepted_names(serializer)
+    other = serializer.find_other_reader(data) if isinstance(serializer, Typed) else None
+    if other is not None:  # it ignores what only the first one knows
+        serializer, accepted = other, accepted | list_accepted_names(other)
+    aliases = getattr(serializer, "aliases", {})
     for name, value in data.items():
         if name not in accepted:
             if name not in ANYWHERE:
                 yield path, str(name), set(serializer.fields)
             continue
-        if name in serializer.fields:
-            yield from _unknown_below(serializer.fields[name], value, (*path, name))
+        field = serializer.fields.get(name) or serializer.fields.get(aliases.get(name, ""))
+        if field is not None:
+            yield from _unknown_below(field, value, (*path, name))
 
 
 def _unknown_below(

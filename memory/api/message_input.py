@@ -73,6 +73,8 @@ def _parse_message(each: Any, number: int) -> Message:
             number, f"has a name that is not a string of at most {MAX_ID_LENGTH} characters"
         )
     parts = each.get("content")
+    if parts is None and each.get("tool_calls"):
+        parts = []  # chat APIs leave out the content of a message that only calls tools
     parts = parts if isinstance(parts, list) else [parts]
     texts = [text for part in parts if (text := _parse_text(part, number)) is not None]
     images = [_parse_image(part, number) for part in parts if _parse_text(part, number) is None]

@@ -192,8 +192,10 @@ class NodeInput(EntryInput):
             raise serializers.ValidationError({"text": "Send a text or a title."})
         return super().validate({"text": attrs.get("title"), **attrs})
 
-    def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
-        return nodes.find_kind(data) is not None
+    def find_other_reader(self, data: Mapping[str, Any]) -> serializers.Serializer[Any] | None:
+        kind = nodes.find_kind(data)
+        reader: serializers.Serializer[Any] | None = kind.serializer() if kind else None
+        return reader
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Parse a node by the app that stores it."""

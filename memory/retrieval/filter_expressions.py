@@ -50,8 +50,8 @@ def extract_owner_ids(filters: Mapping[str, Any]) -> dict[str, str]:
             field, value = FILTER_FIELDS.get(name), dict(_list_operations(clause)).get("eq")
             if not (field and field.column in OWNER_IDS and isinstance(value, str)):
                 continue
-            if value not in ("", ANY_VALUE):
-                owner_ids.setdefault(field.column, value)
+            if (owner := value.strip()) not in ("", ANY_VALUE):
+                owner_ids.setdefault(field.column, owner)
     return owner_ids
 
 
@@ -228,7 +228,9 @@ class FilterField:
 
     def _parse_value(self, value: Any, path: str) -> Any:
         try:
-            return _PARSERS[self.kind](value)
+            parsed = _PARSERS[self.kind](value)
+            # Owners are stored without spaces around them. Only an empty text selects none.
+            return parsed.strip() or parsed if self.column in OWNER_IDS else parsed
         except (ValueError, OverflowError) as error:
             raise _build_refusal(path, str(error)) from error
 

@@ -62,6 +62,7 @@ register_kind(
     NodeKind(
         name="rule",
         scope=Scope.RULES_WRITE,
+        serializer=RuleNode,
         read=_parse_node,
         write=_write_nodes,
         id_field="rule_node_id",

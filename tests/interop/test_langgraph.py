@@ -11,7 +11,9 @@ from django.utils import timezone
 from interop import key_value_memory, protocol_view
 from interop.key_value_memory import KeyedMemory
 from interop.protocol_view import ProtocolView
-from kmapp.accounts.models import Account
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey
+from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
 from tests.interop.conftest import Run
@@ -50,7 +52,7 @@ def test_sdk(run_client: Run) -> None:
 
 MALFORMED: tuple[dict[str, Any], ...] = (
     *({"namespace": [{}]}, {"namespace": 5}, {"namespace": [1, "a"]}, {"namespace": []}),
-    *({"namespace": None}, {"key": 5}, {"value": "text"}, {"value": None}),
+    *({"namespace": None}, {"name": 5}, {"value": "text"}, {"value": None}),
 )
 
 
@@ -89,6 +91,43 @@ def put_item(agent: Client, text: str, **more: Any) -> None:
 def get_item(agent: Client) -> Any:
     item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
     return item and item["value"]["text"]
+
+
+def test_keys_that_look_random_are_returned(agent: Client, acme: Account) -> None:
+    key = "0b9d81f4-3a52-4c7e-9f21-6d1e8a4c5b70"
+    body = {**ITEM, "key": key, "value": {"text": "Tea."}}
+    assert agent.put("/store/items", body, "application/json").status_code == 204
+    got = agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()
+    found = agent.post("/store/items/search", {"query": "tea"}, "application/json").json()["items"]
+    assert [each["key"] for each in (got, *found)] == [key, key]
+    body |= {"key": "13812345678"}
+    assert agent.put("/store/items", body, "application/json").status_code == 204
+    items = agent.post("/store/items/search", {}, "application/json").json()["items"]
+    assert [each["key"] for each in items] == ["[phone]", key]
+    assert agent.delete("/store/items", body, "application/json").status_code == 204
+    # An item of an earlier release.
+    metadata = {**makers.get(MemoryEntry, acme, status="active").slots, "key": "tea"}
+    del metadata["name"]
+    makers.update(MemoryEntry, acme, {"status": "active"}, slots=metadata)
+    assert agent.get("/store/items", {"namespace": "users.ann", "key": key}).json()["key"] == "tea"
+
+
+def test_value_has_the_text_that_a_person_corrected(agent: Client, acme: Account) -> None:
+    values: dict[str, dict[str, Any]] = {
+        "text": {"text": " Tea. ", "n": 1},
+        "summary": {"summary": "Te\u0301a."},
+    }
+    for field, value in values.items():
+        body = {**ITEM, "value": value}
+        assert agent.put("/store/items", body, "application/json").status_code == 204
+        got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
+        assert got["value"] == value
+        entry = makers.get(MemoryEntry, acme)
+        with acting(acme):
+            review.edit(makers.decision(entry), {"content": "Milk."})
+        search = {"filter": {field: "Milk."}}
+        [item] = agent.post("/store/items/search", search, "application/json").json()["items"]
+        assert item["value"] == {**value, field: "Milk."}
 
 
 def test_expiring_item_is_replaced_in_place(
@@ -164,6 +203,53 @@ def test_items_put_at_the_same_time_are_one_item(
     assert get_item(agent) is None
 
 
+def test_item_deleted_while_it_is_put_is_stored_again(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_item(agent, "First.")
+    list_generations = KeyedMemory._generations  # noqa: SLF001
+    before: list[Any] = []  # what the second request read before the item was deleted
+
+    def list_earlier(keyed: KeyedMemory) -> Any:
+        return before.pop() if before else list_generations(keyed)
+
+    def list_and_keep(keyed: KeyedMemory) -> Any:
+        before.append(list_generations(keyed))
+        return before[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyedMemory, "_generations", list_and_keep)
+        assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
+    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    put_item(agent, "Second.")
+    assert get_item(agent) == "Second."
+    assert makers.count(MemoryEntry, acme, status="active") == 1
+
+
+def test_item_that_another_key_deleted_can_be_put_again(acme: Account) -> None:
+    scopes = ["memory:read", "memory:write"]
+    first, second = (
+        Client(headers={"Authorization": f"Bearer {makers.key(acme, scopes)[1]}"}) for _ in range(2)
+    )
+    for _ in range(2):
+        put_item(first, "Tea.")
+        assert first.delete("/store/items", ITEM, "application/json").status_code == 204
+        assert get_item(second) is None
+        put_item(second, "Tea.")
+        assert get_item(first) == get_item(second) == "Tea."
+        assert second.delete("/store/items", ITEM, "application/json").status_code == 204
+
+
+def test_put_states_why_the_native_write_was_refused(
+    agent: Client, key: tuple[ApiKey, str], acme: Account
+) -> None:
+    makers.set_policy(acme, {"review_keys": [str(key[0].pk)], "open_proposals": 1})
+    put_item(agent, "Tea.")
+    body = {**ITEM, "key": "milk", "value": {"text": "Milk."}}
+    answer = agent.put("/store/items", body, "application/json")
+    assert (answer.status_code, answer.json()["error"]) == (409, "too_many_proposals")
+
+
 def test_published_integration_tests(run_suite: Run) -> None:
     """tests/integration/test_store.py of langgraph-sdk's source distribution."""
     assert "4 passed" in run_suite("langgraph-sdk")
@@ -195,4 +281,5 @@ def test_session_of_the_openai_agents_sdk(run_client: Run) -> None:
         "last": True,
         "rejected": 413,
         "undone": True,
+        "lost": ["ConnectionFailed", []],
     }

@@ -1,4 +1,4 @@
-"""The MCP server under the published conformance suite and the inspector."""
+"""The MCP server under the published conformance suite, the inspector, and a failing database."""
 
 import json
 import subprocess
@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from pytest_django import Settings
 from starlette.types import Receive, Scope, Send
 
 from interop.mcp.http_application import application
+from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import BEHAVIOURS
 from kmapp.accounts.models import ApiKey
 from tests.interop.conftest import NODE, NODE_PACKAGES
-from tests.interop.test_mcp import serve
+from tests.interop.test_mcp import post, serve
 
 pytestmark = pytest.mark.usefixtures("module_commits")
 EXPECTED_FAILURES = Path(__file__).parent / "conformance.yaml"
@@ -78,3 +80,15 @@ def test_inspector_lists_and_calls_tools(url: str) -> None:
     call(url, "tools_select", context={"intent": "json"}, candidates=["bash", "curl"])
     missing = call(url, "knowledge_get", status=TOOL_ERROR, id=UNKNOWN)
     assert "not_found" in missing["content"][0]["text"]
+
+
+def test_request_whose_key_cannot_be_checked_gets_a_503(
+    url: str, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: NativeSession) -> None:
+        raise OperationalError("The database is away.")
+
+    monkeypatch.setattr(NativeSession, "_authenticate", fail)
+    answer = post(url, key[1])
+    assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+    assert int(answer.headers["Retry-After"]) > 0

@@ -17,7 +17,9 @@ from kmapp.errors import Invalid
 from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
+from tests.fake_provider import FakeProvider
 from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
+from tests.memory.chat_model import configure_chat, fact, run_due_jobs, scripted_reply
 from tests.webhook_receiver import receive_webhooks
 
 REFUSALS = {
@@ -135,6 +137,20 @@ def test_command_line(run_client: Run, program: list[Path]) -> None:
     assert seen["after"]["count"] == 0
 
 
+def test_an_event_has_the_text_of_its_memories(
+    agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become(reply=scripted_reply([fact("Eve plays the cello.")]))
+    body = {"messages": "I play the cello.", "user_id": "eve"}
+    added = agent.post("/v3/memories/add/", body, "application/json").json()
+    run_due_jobs()
+    event = agent.get(f"/v1/event/{added['event_id']}/").json()
+    assert event["status"] == "SUCCEEDED"
+    [result] = event["results"]
+    assert (result["event"], result["data"]) == ("ADD", {"memory": "Eve plays the cello."})
+
+
 def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) -> None:
     names = {"user": ["ann", "bob", "eve"], "agent": ["bot"], "run": ["r1", "r2"]}
     for kind, owners in names.items():
@@ -171,15 +187,50 @@ def test_filters_with_too_many_alternatives_are_refused(parts: list[Any]) -> Non
         split_by_owner({"AND": parts})
 
 
+def test_a_batch_that_fails_states_what_was_changed(agent: Client, acme: Account) -> None:
+    first, last = makers.write(acme, "Tea.", "Milk.", user_id="ann")
+    unknown = "0190a7a0-0000-7000-8000-000000000000"
+    batch = [{"memory_id": str(pk), "text": "Water."} for pk in (first.pk, unknown, last.pk)]
+    answer = agent.put("/v1/batch/", {"memories": batch}, "application/json")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == answer.json()["message"]
+    assert answer.json()["detail"].startswith("memories.1: Memory not found. The 1 before it were")
+    assert {entry.content for entry in makers.rows(MemoryEntry, acme)} == {"Water.", "Milk."}
+    batch[1] = {**batch[0], "expiration_date": "soon"}
+    answer = agent.put("/v1/batch/", {"memories": batch[1:]}, "application/json")
+    assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, "expiration_date")
+    assert makers.count(MemoryEntry, acme, content="Milk.") == 1
+
+
+def test_a_blank_owner_is_no_owner(agent: Client, acme: Account) -> None:
+    body = {"messages": "Ann likes tea.", "user_id": " ", "infer": False}
+    answer = agent.post("/v3/memories/add/", body, "application/json")
+    assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, "user_id")
+    assert makers.count(MemoryEntry, acme) == 0
+
+
+def test_settings_of_a_project_without_a_counterpart_are_ignored(
+    agent: Client, acme: Account
+) -> None:
+    body = {"custom_instructions": "Be brief.", "project_id": str(acme.pk), "decay": True}
+    path, strict = f"/api/v1/orgs/organizations/o/projects/{acme.pk}/", {"X-KM-Strict": "1"}
+    answer = agent.patch(path, {**body, "org_id": "acme"}, "application/json", headers=strict)
+    assert (answer.status_code, answer.json()["custom_instructions"]) == (200, "Be brief.")
+    assert "warnings" not in answer.json()
+
+
 BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
 
 
-def test_search_of_several_owners_accepts_a_limit_of_1_0(agent: Client, acme: Account) -> None:
+def test_search_of_several_owners_accepts_a_limit_of_1_0_and_a_large_one(
+    agent: Client, acme: Account
+) -> None:
     for name in ("ann", "bob"):
         makers.write(acme, "Tea.", user_id=name)
-    body = {"query": "tea", "filters": BOTH, "top_k": 1.0, "threshold": 0}
-    answer = agent.post("/v3/memories/search/", body, "application/json")
-    assert (answer.status_code, texts(answer.json())) == (200, ["Tea."])
+    for top_k, number in ((1.0, 1), (5_000, 2)):
+        body = {"query": "tea", "filters": BOTH, "top_k": top_k, "threshold": 0}
+        answer = agent.post("/v3/memories/search/", body, "application/json")
+        assert (answer.status_code, texts(answer.json())) == (200, ["Tea."] * number)
 
 
 def test_limit_of_an_export_is_for_all_owners(

@@ -180,6 +180,17 @@ def test_gives_up_after_some_attempts(
     assert len(requests) == attempts
 
 
+def test_a_response_that_is_not_json_is_an_error() -> None:
+    http, _ = answering(httpx.Response(200, text="<html>"))
+    with pytest.raises(ServerError, match="base_url"):
+        Client("", "km_x", http=http).search("tea")
+
+
+def test_the_placeholder_of_an_example_is_no_key() -> None:
+    with pytest.raises(ValueError, match="placeholder"):
+        Client("http://kmapp.example", "km_…")
+
+
 def test_waits_as_long_as_the_server_asks() -> None:
     assert Retry().delay(1, httpx.Response(429, headers={"Retry-After": "7"})) == 7
     assert 0 < Retry().delay(1, None) <= 0.2

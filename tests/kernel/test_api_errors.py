@@ -144,3 +144,4 @@ def test_other_content_types_return_415(agent: Client) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "x", ""):
         answer = agent.generic("POST", "/v1/notes", "a=b", content_type=kind)
         assert answer.status_code == 415, kind
+        assert "Content-Type: application/json" in answer.json()["message"]

@@ -224,6 +224,11 @@ def test_returns_tuples_as_lists() -> None:
     assert redact_json({"tags": ("kim@example.com", "tea")})[0] == {"tags": ["[email]", "tea"]}
 
 
+def test_ids_of_tool_calls_are_no_phone_numbers() -> None:
+    value = {"call_id": "365174485", "tool_call_id": "365174485"}
+    assert redact_json(value) == (value, [])
+
+
 def test_redacted_key_does_not_overwrite_a_literal_one() -> None:
     value = {"a@example.com": 1, "[email]": 2, "b@example.com": 3}
     assert redact_json(value)[0] == {"[email] 2": 1, "[email]": 2, "[email] 3": 3}

@@ -33,6 +33,12 @@ UNKNOWN: list[tuple[str, Body, str, str | None]] = [
         "importance",
     ),
     (
+        "/v1/memory/write",
+        {"nodes": [{"type": "rule", "title": "r", "slots": {"then": {}, "exeptions": []}}]},
+        "nodes.0.slots.exeptions",
+        "exceptions",
+    ),
+    (
         "/v1/knowledge/ingest",
         {"source": "docs", "documents": [{"ref": "a", "text": "Tea.", "titel": "x"}]},
         "documents.0.titel",

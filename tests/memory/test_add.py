@@ -29,6 +29,7 @@ TALK = [
     {"role": "user", "content": "My oolong must be lightly roasted."},
     {"role": "assistant", "content": "Noted.", "name": "Tindra"},
 ]
+CALL = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "brew"}}]}
 PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/roof.png"}}
 
 
@@ -38,6 +39,10 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/r
         ("I like rain.", ["I like rain."]),
         ({"role": "user", "content": "I like rain."}, ["I like rain."]),
         (TALK, ["My oolong must be lightly roasted.", "Noted."]),
+        (
+            [CALL, *TALK, {**CALL, "content": None}],
+            ["My oolong must be lightly roasted.", "Noted."],
+        ),
         ([{"role": "user", "content": [{"type": "text", "text": "a"}, "b"]}], ["a\nb"]),
     ],
 )

@@ -72,8 +72,8 @@ class KmappSession:
             }
             try:
                 await self._client.request("POST", "/v1/memory/write", body)
-            except KmappError:
-                if number:
+            except KmappError as error:
+                if number or not error.status:  # without a response, the block may be stored
                     await self._forget_batch(batch)
                 raise
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from kmapp_client.calls import Call, T
-from kmapp_client.errors import build_error, read_retry_after
+from kmapp_client.errors import ServerError, build_error, read_retry_after
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 IN_FLIGHT = "idempotency_in_flight"  # the first request with this key still runs
@@ -48,6 +48,8 @@ class Retry:
 
 
 def default_headers(api_key: str) -> dict[str, str]:
+    if not api_key.isascii():
+        raise ValueError("api_key must be a key of kmapp, not the placeholder of an example.")
     return {"Authorization": f"Bearer {api_key}", "User-Agent": USER_AGENT}
 
 
@@ -63,9 +65,16 @@ def request_arguments(call: Call[Any]) -> dict[str, Any]:
 
 def read_response(call: Call[T], response: httpx.Response) -> T:
     """Return what the call makes of the response. Raise the error of an error response."""
-    if response.is_success:
-        return call.read(response.json() if response.content else None)
-    raise build_error(response.status_code, _body(response), response.headers)
+    if not response.is_success:
+        raise build_error(response.status_code, _body(response), response.headers)
+    try:
+        data = response.json() if response.content else None
+    except ValueError as error:
+        raise ServerError(
+            f"The response of {response.url} is not JSON. Check the base_url of the client.",
+            status=response.status_code,
+        ) from error
+    return call.read(data)
 
 
 def _body(response: httpx.Response) -> Any:

@@ -42,7 +42,7 @@ _NATIONAL = re.compile(
 )
 _AFTER_PHONE_WORD = re.compile(
     r"(?:电话|手机|座机|固话|热线|传真|联系方式|联系号码|致电|拨打|(?<![a-z])(?:phone|mobile|cell|tel"
-    r"|telephone|fax|whatsapp|call(?: me| us)?(?: at| on)?|dial|text me at)(?![a-z]))"
+    r"|telephone|fax|whatsapp|call(?! id\b)(?: me| us)?(?: at| on)?|dial|text me at)(?![a-z]))"
     r"(?:[^0-9\n\[\]]{0,14}?)([+]?[(]?[0-9](?:[ \-.()]{0,2}[0-9]){6,14})(?![0-9])",
     re.IGNORECASE,
 )

@@ -5,10 +5,20 @@ import json
 import sys
 
 from agents.memory import Session, SessionSettings
-from kmapp_client import KmappError
+from kmapp_client import ConnectionFailed, KmappError
 from kmapp_openai_agents import KmappSession
 
 url, key = sys.argv[1:3]
+
+
+def lose_response_of_writes(send):
+    async def lose(method, path, body=None):
+        response = await send(method, path, body)
+        if path.endswith("/write"):
+            raise ConnectionFailed("The connection was lost.")
+        return response
+
+    return lose
 
 
 async def main() -> None:
@@ -53,6 +63,14 @@ async def main() -> None:
     except KmappError as error:
         seen["rejected"] = error.status
     seen["undone"] = (await many.get_items())[-1] == call
+    lost = KmappSession("lost", url, key)
+    client = lost._client  # noqa: SLF001
+    client.request = lose_response_of_writes(client.request)
+    try:
+        await lost.add_items(items)
+    except KmappError as error:
+        seen["lost"] = [type(error).__name__, await lost.get_items()]
+    await lost.close()
     await many.close()
     await session.close()
     await other.close()

@@ -1,0 +1,73 @@
+"""Fields of Hindsight's requests have the effect that its client documents."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from interop.hindsight import operations
+from tests.fake_provider import FakeProvider
+from tests.memory.chat_model import configure_chat
+
+BANK = "/v1/default/banks/b"
+
+
+def post(agent: Client, path: str, **body: Any) -> Any:
+    answer = agent.post(f"{BANK}/{path}", body, "application/json")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_memories_outside_the_temporal_window_are_recalled(agent: Client) -> None:
+    item = {"content": "Mira drinks tea.", "timestamp": "2020-01-01T00:00:00Z"}
+    post(agent, "memories", items=[item], **{"async": True})
+    window = {"start": "2026-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z"}
+    recalled = post(agent, "memories/recall", query="Does Mira drink tea?", temporal_window=window)
+    assert [each["text"] for each in recalled["results"]] == ["Mira drinks tea."]
+
+
+def test_reflection_uses_the_named_types_of_facts(
+    agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become(reply="Tea.")
+    items = [
+        {"content": "Mira drinks tea."},
+        {"content": "Mira spilt tea.", "strategy": "experience"},
+    ]
+    post(agent, "memories", items=items, **{"async": True})
+    query = {"query": "What about Mira and tea?"}
+    assert len(post(agent, "reflect", **query)["based_on"]["memories"]) == 2
+    [fact] = post(agent, "reflect", **query, fact_types=["experience"])["based_on"]["memories"]
+    assert fact["text"] == "Mira spilt tea."
+    body = {**query, "fact_types": "experience"}
+    refused = agent.post(f"{BANK}/reflect", body, "application/json")
+    assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "fact_types")
+
+
+def test_a_schema_that_the_model_refuses_is_a_400(
+    agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become("no_schema", reply="Tea.")
+    post(agent, "memories", items=[{"content": "Mira drinks tea."}], **{"async": True})
+    body = {"query": "What does Mira drink?"}
+    assert post(agent, "reflect", **body)["text"] == "Tea."
+    refused = agent.post(
+        f"{BANK}/reflect", {**body, "response_schema": {"type": "object"}}, "application/json"
+    )
+    assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "response_schema")
+
+
+def test_state_of_an_operation_does_not_depend_on_other_jobs(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "MAX_JOBS", 1)
+    retained = [
+        post(agent, "memories", items=[{"content": text}], **{"async": True})
+        for text in ("Tea.", "Milk.")
+    ]
+    for each in retained:
+        operation = agent.get(f"{BANK}/operations/{each['operation_id']}").json()
+        assert operation["status"] == "pending"
