@@ -77,6 +77,8 @@ def test_rejects_invalid_uploads(reviewer: Client, settings: Any) -> None:
     assert reviewer.post("/knowledge/upload/", {"source": "x", "kind": "upload"}).status_code == 422
     twice = upload(reviewer, ("a.md", b"x"), ("a.md", b"y"))
     assert (twice.status_code, "the same name" in twice.content.decode()) == (422, True)
+    many = upload(reviewer, *((f"{i}.md", b"x") for i in range(201)))
+    assert (many.status_code, "at most 200 files" in many.content.decode()) == (422, True)
     settings.KNOWLEDGE_MAX_FILE_BYTES = 1
     large = upload(reviewer, ("a.md", b"xyz"))
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
