@@ -189,10 +189,15 @@ def _add_length(size: int, text: str) -> int:
     return size
 
 
-def _build_text_frame(text: str, **more: str) -> Frame:
-    """Return a text that the database can store: without NUL and unpaired surrogates."""
-    cleaned = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
-    return more, cleaned.encode("utf-8", "replace")
+def _build_text_frame(text: str, *, title: str = "") -> Frame:
+    """Return a text and a title that the database can store."""
+    cleaned = _remove_unstorable(text).replace("\r\n", "\n").replace("\r", "\n")
+    return {"title": _remove_unstorable(title)}, cleaned.encode()
+
+
+def _remove_unstorable(text: str) -> str:
+    """Return a text without NUL; a question mark replaces an unpaired surrogate."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 PARSERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {

@@ -33,6 +33,13 @@ def test_replaced_file_has_its_own_title(acme: Account) -> None:
     assert makers.count(KnowledgeText, acme) == 1
 
 
+def test_title_is_stored_without_characters_that_the_database_refuses(acme: Account) -> None:
+    deliver(acme, {"a.html": titled_page("Green\x00 tea")})
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("Green tea", "ready")
+
+
 def test_retried_file_has_its_own_title(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     deliver(acme, {"a.html": titled_page("Report 2024")})
     settle()
