@@ -47,7 +47,8 @@ class _Reader(HTMLParser):
             self.skipped_depth += 1
         elif tag == "body":
             self.skipped_depth = 0  # the head may lack its end tag
-        self.in_title = self.in_title or tag == "title"
+        # Only the first one is the title of the page; drawings have titles, too.
+        self.in_title = self.in_title or (tag == "title" and not self.title)
         self.in_pre = self.in_pre or tag == "pre"
         self.out.append(_render_start_tag(tag))
 
