@@ -49,8 +49,9 @@ class _Reader(HTMLParser):
             self.skipped_depth = 0  # the head may lack its end tag
         # Only the first one is the title of the page; drawings have titles, too.
         self.in_title = self.in_title or (tag == "title" and not self.title)
-        self.in_pre = self.in_pre or tag == "pre"
-        self.out.append(_render_start_tag(tag))
+        if not self.skipped_depth:
+            self.in_pre = self.in_pre or tag == "pre"
+            self.out.append(_render_start_tag(tag))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
@@ -60,7 +61,7 @@ class _Reader(HTMLParser):
         elif tag == "pre" and self.in_pre:
             self.in_pre = False
             self.out.append("\n```\n")
-        elif _BLOCK.fullmatch(tag):
+        elif _BLOCK.fullmatch(tag) and not self.skipped_depth:
             self.out.append("\n" if tag in ("li", "tr") else "\n\n")
 
     def handle_data(self, data: str) -> None:

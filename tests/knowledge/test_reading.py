@@ -23,6 +23,7 @@ from knowledge.actions import parse_documents
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing import sandbox
+from knowledge.parsing.html import extract_text
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
 from tests.knowledge import bombs
@@ -110,6 +111,13 @@ def test_every_file_type_is_parsed(acme: Account) -> None:
             assert "alert" not in text, name
             for chunk in KnowledgeChunk.objects.of(acme).filter(document=document):
                 assert text[chunk.start : chunk.end] == chunk.text, name
+
+
+def test_markup_that_is_not_shown_leaves_no_marks() -> None:
+    hidden = (
+        b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
+    )
+    assert extract_text(b"<p>Tea.</p>" + hidden) == ("", "Tea.")
 
 
 def test_damaged_files_fail_with_an_error(acme: Account) -> None:
