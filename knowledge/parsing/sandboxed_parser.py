@@ -114,7 +114,7 @@ def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
 
 
 def parse_text(file: BinaryIO) -> Iterator[Frame]:
-    content = decode_text(file.read(4 * MAX_CHARACTERS))
+    content = decode_text(file.read())
     _add_length(0, content)
     yield {}, content.encode()
 
@@ -122,7 +122,7 @@ def parse_text(file: BinaryIO) -> Iterator[Frame]:
 def parse_html(file: BinaryIO) -> Iterator[Frame]:
     from knowledge.parsing.html import extract_text  # noqa: PLC0415
 
-    title, text = extract_text(file.read(MAX_CHARACTERS))
+    title, text = extract_text(file.read())
     _add_length(0, text)
     yield _build_text_frame(text, title=title)
 

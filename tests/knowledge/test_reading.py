@@ -22,7 +22,7 @@ from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.parsing import sandbox
+from knowledge.parsing import sandbox, sandboxed_parser
 from knowledge.parsing.html import extract_text
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
@@ -118,6 +118,12 @@ def test_markup_that_is_not_shown_leaves_no_marks() -> None:
         b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
     )
     assert extract_text(b"<p>Tea.</p>" + hidden) == ("", "Tea.")
+
+
+def test_end_of_a_long_page_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxed_parser, "MAX_CHARACTERS", 20)
+    [(_head, text)] = sandboxed_parser.parse_html(io.BytesIO(b"<i></i>" * 10 + b"<p>Oolong."))
+    assert text == b"Oolong."
 
 
 def test_damaged_files_fail_with_an_error(acme: Account) -> None:
