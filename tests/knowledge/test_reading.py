@@ -16,12 +16,15 @@ import pytest
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing import sandbox, sandboxed_parser
 from knowledge.parsing.html import extract_text
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
@@ -118,6 +121,21 @@ def test_markup_that_is_not_shown_leaves_no_marks() -> None:
         b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
     )
     assert extract_text(b"<p>Tea.</p>" + hidden) == ("", "Tea.")
+
+
+@pytest.mark.parametrize(
+    ("address", "mime"),
+    [("https://tea.test/README.md", "text/html"), ("docs", "application/xhtml+xml; charset=utf-8")],
+)
+def test_pages_are_parsed_whatever_their_address_is(acme: Account, address: str, mime: str) -> None:
+    deliver(acme, {})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [DeliveredFile.of(address, HTML, mime=mime)])
+    with acting(acme):
+        ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    assert makers.get(KnowledgeDocument, acme).title == "Tea page"
+    assert makers.get(KnowledgeText, acme).text.startswith("# Oolong\n\nPartly oxidised.")
 
 
 def test_end_of_a_long_page_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
