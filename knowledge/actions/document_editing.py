@@ -24,6 +24,7 @@ from knowledge.actions.sources import (
     find_source,
     lock_source,
 )
+from knowledge.chunking import Shape
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN, PLAIN, extract_title
 
@@ -98,8 +99,8 @@ def save_document(
     with acting(account_id):
         document = _load_editable(account_id, document_id)
         source = document.source
-        current = load_text(document, document.version).text
-        derived = extract_title(document.ref, current, MARKDOWN.shape)
+        current = load_text(document, document.version)
+        derived = extract_title(document.ref, current.text, Shape(current.shape))
     delivery = DeliveredFile.of(
         document.ref,
         _encode_text(text),

@@ -81,6 +81,19 @@ def test_an_edit_becomes_the_next_version_which_can_be_restored(
     assert reviewer.get(f"/knowledge/documents/{pdf.pk}/edit/").status_code == 409
 
 
+@pytest.mark.parametrize("underline", ["=", "~"])
+def test_a_new_heading_of_a_plain_text_is_its_title(
+    reviewer: Client, acme: Account, underline: str
+) -> None:
+    def underlined(title: str) -> str:
+        return f"{title}\n{underline * len(title)}\n\nOf clay.\n"
+
+    [document] = deliver(acme, {"cups.txt": underlined("Cups")}).documents
+    assert document.title == "Cups"
+    assert save(reviewer, document, underlined("Pots"), 1).status_code == 302
+    assert makers.get(KnowledgeDocument, acme).title == "Pots"
+
+
 def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     assert save(reviewer, document, TEA.replace("95", "90"), 1).status_code == 302
