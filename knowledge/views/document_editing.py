@@ -156,7 +156,9 @@ def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     form = TextForm(request.POST, request.FILES)
     if answer := _handle_draft(request, form, document):
         return answer
-    if form.is_valid() and has_conflict_marks(form.cleaned_data["text"]):
+    if form.is_valid() and has_conflict_marks(
+        form.cleaned_data["text"], load_text(document, document.version).text
+    ):
         form.add_error("text", _("Decide between the marked lines, and remove the marks."))
     if not form.is_valid():
         return _render_form(request, form, document, status=INVALID)
@@ -219,7 +221,7 @@ def _save_draft(
     pk = document.pk if document else None
     draft = save_draft(request.account_id, request.user, pk, form.draft_values())
     if request.htmx:
-        context = _render_preview(request, document, draft.text) | {"draft": draft}
+        context = _render_preview(request, draft.text) | {"draft": draft}
         return render(request, f"{TEMPLATE}#preview", context)
     return redirect(f"{_draft_url(document)}#preview")
 
@@ -287,13 +289,11 @@ def _render_form(
         "draft": draft,
         "restored": draft,
         "known": [] if document else sources.order_by("name").values_list("name", flat=True)[:100],
-        **_render_preview(request, document, str(form["text"].value() or "")),
+        **_render_preview(request, str(form["text"].value() or "")),
         **(more or {}),
     }
     return render(request, TEMPLATE, context, status=status)
 
 
-def _render_preview(
-    request: WebRequest, document: KnowledgeDocument | None, text: str
-) -> dict[str, Any]:
+def _render_preview(request: WebRequest, text: str) -> dict[str, Any]:
     return {"preview": render_markdown(text[:MAX_LENGTH], account_id=request.account_id)}

@@ -110,6 +110,15 @@ def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Acco
     assert makers.rows(KnowledgeDraft, acme) == []
 
 
+def test_marks_that_a_document_explains_can_be_saved(reviewer: Client, acme: Account) -> None:
+    text = "# Git\r\n\r\n```\r\n<<<<<<< HEAD\r\n95\r\n=======\r\n90\r\n>>>>>>> main\r\n```\r\n"
+    [document] = deliver(acme, {"git.md": text}).documents
+    edited = text.replace("# Git", "# Conflicts in Git")
+    assert save(reviewer, document, edited, 1).status_code == 302
+    merged = edited.replace("95", "<<<<<<< your text\r\n95\r\n>>>>>>> current version")
+    assert "remove the marks" in page(save(reviewer, document, merged, 2), 422)
+
+
 @pytest.mark.parametrize(
     ("theirs", "mine", "text", "conflicts"),
     [
