@@ -40,6 +40,8 @@ def test_owner_creates_an_account_and_works_in_it(owner: Client, boss: User) -> 
     assert makers.get(Membership, account).user_id == boss.pk
     commits = sorted(makers.rows(Commit, account), key=lambda each: each.seq)
     assert [commit.actor for commit in commits] == [f"user:{boss.pk}"] * 2
+    long = owner.post("/accounts/new/", {"name": "research " * 11, "slug": ""})
+    assert long.status_code == 302
     repeated = owner.post("/accounts/new/", {"name": "Other", "slug": summary.slug})
     assert "Another account has this short name" in page(repeated, 422)
 
