@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Invalid, NotFound, TooLarge
+from kmapp.ledger.actions import recording
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.prepare_delivery import (
     MAX_INLINE_BYTES,
@@ -19,7 +20,7 @@ from knowledge.actions.prepare_delivery import (
 )
 from knowledge.actions.sources import (
     NewSource,
-    check_accepts_documents,
+    check_source,
     ensure_source,
     find_source,
     lock_source,
@@ -77,16 +78,14 @@ def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> Knowled
         exists = find_source(account_id, new.source)
         # A new source is trusted, because people of the account write its documents.
         kind, trust = ("", "") if exists else ("upload", "trusted")
-        source = ensure_source(
-            account_id, actor, NewSource(name=new.source, kind=kind, trust=trust)
-        )
-        check_accepts_documents(source)
+        source_input = NewSource(name=new.source, kind=kind, trust=trust)
+        source = check_source(account_id, actor, source_input)
         _check_new(source, new.ref)
     prepared = prepare_deliveries(source, [delivery])
-    with acting(account_id):
-        lock_source(account_id, source.pk)
+    with acting(account_id), recording(account_id, actor) as commit:
+        source = ensure_source(account_id, actor, source_input, commit=commit)
         _check_new(source, new.ref)
-        return ingest_deliveries(source, actor, prepared).documents[0]
+        return ingest_deliveries(source, actor, prepared, commit=commit).documents[0]
 
 
 def save_document(
