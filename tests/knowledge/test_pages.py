@@ -17,6 +17,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests import makers
 from tests.context.builders import call
+from tests.knowledge.bombs import zip_archive
 from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 from tests.web.pages import HTMX, page
@@ -82,6 +83,15 @@ def test_rejects_invalid_uploads(reviewer: Client, settings: Any) -> None:
     settings.KNOWLEDGE_MAX_FILE_BYTES = 1
     large = upload(reviewer, ("a.md", b"xyz"))
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
+
+
+def test_erasing_an_archive_says_that_its_files_stay(reviewer: Client, acme: Account) -> None:
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A"})})
+    settle()
+    for ref, says in (("repo.zip", True), ("repo/a.md", False)):
+        document = makers.get(KnowledgeDocument, acme, ref=ref)
+        text = page(reviewer.get(f"/knowledge/documents/{document.pk}/erase/"))
+        assert ("separate documents and stay" in text) == says
 
 
 def test_files_are_parsed_outside_the_transaction(
