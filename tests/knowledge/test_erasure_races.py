@@ -53,7 +53,7 @@ def test_statements_of_an_erasure_may_take_long(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
-    limits = []
+    limits: list[Any] = []
 
     def remove(*arguments: Any) -> None:
         limits.extend(fetch_all("SELECT current_setting('statement_timeout')"))

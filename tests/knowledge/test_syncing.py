@@ -124,7 +124,7 @@ def test_watching_delivers_what_changes_during_the_first_delivery(
 def test_watching_continues_after_a_file_vanished(
     acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads = []
+    reads: list[Path] = []
 
     def read(place: Path) -> Signature:
         reads.append(place)

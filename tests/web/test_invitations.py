@@ -235,7 +235,7 @@ def test_mail_server_that_fails_is_reported(admin: Client, acme: Account, settin
 def test_no_transaction_waits_for_the_mail_server(
     admin: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    accounts = []
+    accounts: list[Any] = []
     send = AccountAdapter.send_mail
 
     def send_and_record(*args: Any) -> None:
