@@ -85,13 +85,13 @@ def test_rejects_invalid_uploads(reviewer: Client, settings: Any) -> None:
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
 
 
-def test_erasing_an_archive_says_that_its_files_stay(reviewer: Client, acme: Account) -> None:
+def test_page_that_erases_an_archive_names_what_stays(reviewer: Client, acme: Account) -> None:
     deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A"})})
     settle()
-    for ref, says in (("repo.zip", True), ("repo/a.md", False)):
+    for ref, is_archive in (("repo.zip", True), ("repo/a.md", False)):
         document = makers.get(KnowledgeDocument, acme, ref=ref)
         text = page(reviewer.get(f"/knowledge/documents/{document.pk}/erase/"))
-        assert ("separate documents and stay" in text) == says
+        assert ("separate documents and stay" in text) == is_archive
 
 
 def test_files_are_parsed_outside_the_transaction(

@@ -116,7 +116,7 @@ def test_every_file_type_is_parsed(acme: Account) -> None:
                 assert text[chunk.start : chunk.end] == chunk.text, name
 
 
-def test_markup_that_is_not_shown_leaves_no_marks() -> None:
+def test_markup_that_is_not_displayed_leaves_no_marks() -> None:
     hidden = (
         b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
     )

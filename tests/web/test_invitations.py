@@ -232,7 +232,7 @@ def test_mail_server_that_fails_is_reported(admin: Client, acme: Account, settin
     assert makers.count(Invitation, acme) == 1
 
 
-def test_no_transaction_waits_for_the_mail_server(
+def test_messages_are_sent_outside_of_transactions(
     admin: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accounts: list[Any] = []
