@@ -190,7 +190,8 @@ def _redirect_saved(
     request: WebRequest, draft_of: UUID | None, document: KnowledgeDocument, notice: str
 ) -> HttpResponse:
     with acting(request.account_id):
-        delete_draft(request.account_id, request.user, draft_of)
+        saved = load_text(document, document.version).text
+        delete_draft(request.account_id, request.user, draft_of, saved=saved)
     return redirect_with_notice(request, notice, "knowledge:document", pk=document.pk)
 
 
