@@ -1,6 +1,7 @@
 """HTML as text with its structure: headings, lists, tables, code. Not recursive."""
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from html.parser import HTMLParser
 
 SKIPPED_TAGS = frozenset(
@@ -26,7 +27,10 @@ def extract_text(data: bytes) -> tuple[str, str]:
 
 def _decode(data: bytes) -> str:
     declared = _CHARSET.search(data[:4_000])
-    for codec in ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]:
+    codecs = ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        codecs = ["utf-16"]
+    for codec in codecs:
         try:
             return data.decode(codec)
         except (UnicodeDecodeError, LookupError):

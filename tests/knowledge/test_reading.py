@@ -116,6 +116,12 @@ def test_every_file_type_is_parsed(acme: Account) -> None:
                 assert text[chunk.start : chunk.end] == chunk.text, name
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_pages_are_read_in_every_encoding_of_texts(encoding: str) -> None:
+    page = "<html><head><title>茶</title></head><body><p>乌龙茶。"
+    assert extract_text(page.encode(encoding)) == ("茶", "乌龙茶。")
+
+
 def test_markup_that_is_not_displayed_leaves_no_marks() -> None:
     hidden = (
         b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
