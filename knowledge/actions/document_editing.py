@@ -61,6 +61,11 @@ def is_editable(document: KnowledgeDocument) -> bool:
     return bool(document.mime in EDITABLE and document.version and not document.removed_at)
 
 
+def fits_editor(document: KnowledgeDocument) -> bool:
+    """Return whether people can edit the current text on a page: a longer one cannot be saved."""
+    return is_editable(document) and document.size <= MAX_LENGTH
+
+
 def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
     """Return a version of the text. Inside `acting`."""
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document)

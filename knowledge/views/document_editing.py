@@ -27,7 +27,7 @@ from knowledge.actions.document_editing import (
     MAX_LENGTH,
     NewDocument,
     create_document,
-    is_editable,
+    fits_editor,
     load_text,
     save_document,
 )
@@ -141,7 +141,7 @@ def _create_document(request: WebRequest, form: NewForm) -> HttpResponse | After
 def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Edit the text of a document. Changes of others are merged."""
     document = get_document(request, pk)
-    if not is_editable(document):
+    if not fits_editor(document):
         raise Conflict(
             _("Only Markdown and text can be edited here. Upload a new version of the file.")
         )

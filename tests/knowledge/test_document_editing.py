@@ -94,6 +94,16 @@ def test_a_new_heading_of_a_plain_text_is_its_title(
     assert makers.get(KnowledgeDocument, acme).title == "Pots"
 
 
+def test_a_text_that_is_too_long_to_be_saved_is_not_edited(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"tea.md": TEA + "Weighed. " * (MAX_LENGTH // 9)}).documents
+    settle()
+    here = f"/knowledge/documents/{document.pk}/"
+    assert f"{here}edit/" not in page(reviewer.get(here))
+    assert reviewer.get(f"{here}edit/").status_code == 409
+    deliver(acme, {"tea.md": TEA})
+    assert f"{here}edit/" in page(reviewer.get(here))
+
+
 def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     assert save(reviewer, document, TEA.replace("95", "90"), 1).status_code == 302
