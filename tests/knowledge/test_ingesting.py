@@ -157,6 +157,12 @@ def test_rejects_invalid_documents(agent: Agent) -> None:
         assert agent.post("knowledge/ingest", body, 400)["message"], documents
 
 
+def test_large_file_is_delivered_in_pieces() -> None:
+    large = DeliveredFile.of("a.md", b"a" * (2**20 + 1))
+    assert [len(piece) for piece in large.pieces] == [2**20, 1]
+    assert list(DeliveredFile.of("a.md", b"").pieces) == [b""]
+
+
 def test_rejects_oversized_files(agent: Agent, settings: Any) -> None:
     settings.KNOWLEDGE_MAX_FILE_BYTES = 10
     body = {"source": {"name": "s"}, "documents": [{"ref": "a.md", "text": "x" * 11}]}
