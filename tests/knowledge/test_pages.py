@@ -94,6 +94,14 @@ def test_page_that_erases_an_archive_names_what_stays(reviewer: Client, acme: Ac
         assert ("separate documents and stay" in text) == is_archive
 
 
+def test_removed_document_offers_no_retry(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"a.md": b"\x00"}).documents
+    here, retry = f"/knowledge/documents/{document.pk}/", f"{document.pk}/retry/"
+    assert retry in page(reviewer.get(here))
+    deliver(acme, {}, remove=["a.md"])
+    assert retry not in page(reviewer.get(here))
+
+
 def test_files_are_parsed_outside_the_transaction(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
