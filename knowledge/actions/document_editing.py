@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from uuid import UUID
 
+from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
@@ -61,9 +62,19 @@ def is_editable(document: KnowledgeDocument) -> bool:
     return bool(document.mime in EDITABLE and document.version and not document.removed_at)
 
 
+def fits_page(document: KnowledgeDocument) -> bool:
+    """Return whether the current text is short enough for a page. Inside `acting`."""
+    if document.state != KnowledgeDocument.State.FAILED:
+        return document.size <= MAX_LENGTH
+    # The size is that of the file that failed; the text is of an earlier one.
+    rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
+    current = rows.filter(version=document.version).annotate(length=Length("text"))
+    return current.filter(length__lte=MAX_LENGTH).exists()
+
+
 def fits_editor(document: KnowledgeDocument) -> bool:
     """Return whether people can edit the current text on a page: a longer one cannot be saved."""
-    return is_editable(document) and document.size <= MAX_LENGTH
+    return is_editable(document) and fits_page(document)
 
 
 def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
