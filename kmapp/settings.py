@@ -331,6 +331,8 @@ REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 2 * 1024 * 1024)
 # The largest form with files, of people who are signed in.
 UPLOAD_MAX_BYTES = env.integer("MAX_UPLOAD_BYTES", 512 * 1024 * 1024)
+# More than the page of uploads accepts, so that the page can say so.
+DATA_UPLOAD_MAX_NUMBER_FILES = 1000
 # Requests a minute and key, by bucket.
 THROTTLES = {
     "write": env.integer("THROTTLE_WRITE_PER_MINUTE", 6000),

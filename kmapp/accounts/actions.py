@@ -24,6 +24,7 @@ from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
 PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+SLUG_LENGTH = 50  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class IssuedKey:
 
 def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Account:
     """Create an account: the only action for which no account exists yet."""
-    account = Account(id=uuid7(), name=name, slug=slug or slugify(name), created_at=timezone.now())
+    slug = slug or slugify(name)[:SLUG_LENGTH].rstrip("-")
+    account = Account(id=uuid7(), name=name, slug=slug, created_at=timezone.now())
     account.slug = account.slug or f"account-{account.pk.hex[-8:]}"  # of a name in Chinese
     message = _("Another account has this short name. Choose another one.")
     with (

@@ -84,10 +84,13 @@ def merge_texts(base: str, theirs: str, mine: str, *, their_name: str, my_name: 
     return MergedText(text="".join(parts).removesuffix("\n"), conflicts=conflicts)
 
 
-def has_conflict_marks(text: str) -> bool:
-    """Return whether a text has lines of `merge_texts` that a person must resolve."""
-    starts = {line[:7] for line in text.split("\n")}
-    return {_MARKS[0], _MARKS[2]} <= starts
+def has_conflict_marks(text: str, stored: str = "") -> bool:
+    """Return whether a text has lines of `merge_texts` that a person must resolve.
+
+    Such lines of the stored text are part of it: it may explain how conflicts are resolved.
+    """
+    added = set(text.splitlines()) - set(stored.splitlines())
+    return {_MARKS[0], _MARKS[2]} <= {line[:7] for line in added}
 
 
 def _split_lines(text: str) -> list[str]:

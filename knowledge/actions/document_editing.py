@@ -6,11 +6,13 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from uuid import UUID
 
+from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Invalid, NotFound, TooLarge
+from kmapp.ledger.actions import recording
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.prepare_delivery import (
     MAX_INLINE_BYTES,
@@ -20,11 +22,12 @@ from knowledge.actions.prepare_delivery import (
 )
 from knowledge.actions.sources import (
     NewSource,
-    check_accepts_documents,
+    check_source,
     ensure_source,
     find_source,
     lock_source,
 )
+from knowledge.chunking import Shape
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN, PLAIN, extract_title
 
@@ -60,6 +63,21 @@ def is_editable(document: KnowledgeDocument) -> bool:
     return bool(document.mime in EDITABLE and document.version and not document.removed_at)
 
 
+def fits_page(document: KnowledgeDocument) -> bool:
+    """Return whether the current text is short enough for a page. Inside `acting`."""
+    if document.state != KnowledgeDocument.State.FAILED:
+        return document.size <= MAX_LENGTH
+    # The size is that of the file that failed; the text is of an earlier one.
+    rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
+    current = rows.filter(version=document.version).annotate(length=Length("text"))
+    return current.filter(length__lte=MAX_LENGTH).exists()
+
+
+def fits_editor(document: KnowledgeDocument) -> bool:
+    """Return whether people can edit the current text on a page: a longer one cannot be saved."""
+    return is_editable(document) and fits_page(document)
+
+
 def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
     """Return a version of the text. Inside `acting`."""
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
@@ -77,16 +95,14 @@ def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> Knowled
         exists = find_source(account_id, new.source)
         # A new source is trusted, because people of the account write its documents.
         kind, trust = ("", "") if exists else ("upload", "trusted")
-        source = ensure_source(
-            account_id, actor, NewSource(name=new.source, kind=kind, trust=trust)
-        )
-        check_accepts_documents(source)
+        source_input = NewSource(name=new.source, kind=kind, trust=trust)
+        source = check_source(account_id, actor, source_input)
         _check_new(source, new.ref)
     prepared = prepare_deliveries(source, [delivery])
-    with acting(account_id):
-        lock_source(account_id, source.pk)
+    with acting(account_id), recording(account_id, actor) as commit:
+        source = ensure_source(account_id, actor, source_input, commit=commit)
         _check_new(source, new.ref)
-        return ingest_deliveries(source, actor, prepared).documents[0]
+        return ingest_deliveries(source, actor, prepared, commit=commit).documents[0]
 
 
 def has_written(account_id: UUID, actor: Actor, new: NewDocument, *, since: datetime) -> bool:
@@ -111,8 +127,8 @@ def save_document(
     with acting(account_id):
         document = _load_editable(account_id, document_id)
         source = document.source
-        current = load_text(document, document.version).text
-        derived = extract_title(document.ref, current, MARKDOWN.shape)
+        current = load_text(document, document.version)
+        derived = extract_title(document.ref, current.text, Shape(current.shape))
     delivery = DeliveredFile.of(
         document.ref,
         _encode_text(text),

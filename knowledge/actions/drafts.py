@@ -38,12 +38,14 @@ def save_draft(
     return draft
 
 
-def delete_draft(account_id: UUID, owner: User, document_id: UUID | None) -> None:
+def delete_draft(
+    account_id: UUID, owner: User, document_id: UUID | None, *, saved: str = ""
+) -> None:
     """Delete the person's draft, with its images that nothing else contains. Inside `acting`.
 
-    Call it after the text is saved; else the images of the text are deleted.
+    Call it after the text is saved, and with this text; else its images are deleted.
     """
     rows = KnowledgeDraft.objects.of(account_id).filter(owner=owner, document_id=document_id)
     texts = list(rows.values_list("text", flat=True))
     rows.delete()
-    delete_unused_images(account_id, texts)
+    delete_unused_images(account_id, texts, saved=saved)

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
+from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
@@ -30,6 +32,8 @@ from knowledge.models import (
 )
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.citations import find_gone_error
+
+ERASURE_SECONDS = 60  # for a statement that deletes all chunks of a large source
 
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
@@ -71,6 +75,7 @@ def _build_missing_error(account_id: UUID, pk: UUID, noun: str) -> Exception:
 
 
 def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+    extend_statement_timeout(connection, ERASURE_SECONDS)
     these = IdArray(ids)
     texts = KnowledgeText.objects.of(account_id).filter(document__any_of=these)
     text_ids = list(texts.values_list("pk", flat=True))

@@ -25,6 +25,8 @@ BATCH_BYTES = 256 * 1024
 READ_SIZE = 1024 * 1024
 SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "dist", "build"})
 
+Signature = frozenset[tuple[str, int, int]]  # path, time of the last change, and size of each file
+
 
 @dataclass(kw_only=True)
 class SyncResult:
@@ -62,7 +64,7 @@ def _read_pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def compute_signature(folder: Path) -> frozenset[tuple[str, int, int]]:
+def compute_signature(folder: Path) -> Signature:
     """Return a signature that changes when a folder changes, without reading its files."""
     stats = [(path, path.stat()) for path in list_files(folder)]
     return frozenset((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in stats)

@@ -91,12 +91,14 @@ def _detect_type(data: bytes) -> str:
     return mime
 
 
-def delete_unused_images(account_id: UUID, texts: Iterable[str]) -> None:
+def delete_unused_images(account_id: UUID, texts: Iterable[str], *, saved: str = "") -> None:
     """Delete the images of deleted texts that no saved text and no draft contains.
 
-    Inside `acting`, after the texts are deleted.
+    Inside `acting`, after the texts are deleted. Those in `saved` are used: all texts need not be
+    searched for them.
     """
     digests = {digest for text in texts for digest in _DIGEST.findall(text)}
+    digests.difference_update(_DIGEST.findall(saved))
     images = KnowledgeImage.objects.of(account_id).filter(sha256__in=digests)
     # Locked before the check, so that a concurrent upload of the same image is seen by it.
     locked = images.select_for_update().order_by("sha256").values_list("sha256", flat=True)

@@ -30,6 +30,7 @@ State = KnowledgeDocument.State
 # chunk deeply nested code grows with the square of its length.
 MAX_INLINE_BYTES = 256 * 1024
 MAX_INLINE_CODE_BYTES = 8 * 1024
+PIECE_BYTES = 1024 * 1024
 UNSUPPORTED_TYPE = "This file type is not supported."
 
 
@@ -55,12 +56,17 @@ class DeliveredFile:
     @classmethod
     def of(cls, ref: str, data: bytes | Iterable[bytes], **fields: Any) -> "DeliveredFile":
         """Return the delivery of a file whose bytes are at hand, with its digest and size."""
-        pieces = (data,) if isinstance(data, bytes) else data
+        pieces = _split_pieces(data) if isinstance(data, bytes) else data
         digest, size = hashlib.sha256(), 0
         for piece in pieces:
             digest.update(piece)
             size += len(piece)
         return cls(ref=ref, pieces=pieces, sha256=digest.hexdigest(), size=size, **fields)
+
+
+def _split_pieces(data: bytes) -> Sequence[bytes]:
+    """Return the pieces of a file, each of which is stored by a statement of its own."""
+    return [data[start : start + PIECE_BYTES] for start in range(0, len(data) or 1, PIECE_BYTES)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.security.prompt_injection.confusables import list_confusable
+from kmapp.security.prompt_injection.confusables import compute_skeleton
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.cache_version import invalidate_cache
 
@@ -131,11 +131,13 @@ def _require_untrusted(source_input: NewSource, source: KnowledgeSource | None) 
 
 
 def _check_look_alike(account_id: UUID, source_input: NewSource) -> None:
-    """Refuse a name that looks like the name of a trusted source."""
+    """Refuse a name that looks like, or in another scope is, the name of a trusted source."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
-    if imitated := list_confusable(source_input.name, others.values_list("name", flat=True)):
+    own = compute_skeleton(source_input.name)
+    names = others.order_by("name").values_list("name", flat=True)
+    if imitated := next((each for each in names if compute_skeleton(each) == own), ""):
         raise Conflict(
-            f"“{source_input.name}” is too similar to the trusted source “{imitated[0]}”. "
+            f"“{source_input.name}” is too similar to the trusted source “{imitated}”. "
             "Choose another name.",
             code="look_alike",
         )

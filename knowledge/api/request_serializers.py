@@ -12,6 +12,7 @@ from rest_framework.exceptions import ValidationError
 from kmapp.api.message_content import MessageTextField
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, alias_help
 from knowledge.actions.prepare_delivery import DeliveredFile
+from knowledge.api.response_types import KnowledgeCitation, Locator
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.citations import URI_PATTERN, parse_uri
 
@@ -146,6 +147,7 @@ class LocatorInput(Aliases):
     """A span of one text."""
 
     aliases = {"sha256": "sha"}
+    other_names = tuple(Locator.__annotations__)  # clients send a citation as they got it
 
     sha = serializers.RegexField("^[0-9a-f]{64}$", required=False)
     start = serializers.IntegerField(min_value=0, max_value=2**31 - 2, required=False)
@@ -160,6 +162,8 @@ class LocatorInput(Aliases):
 
 class CitationInput(Typed):
     """A citation from a search result. Only `ref` and `locator` are used."""
+
+    other_names = tuple(KnowledgeCitation.__annotations__)
 
     ref = serializers.UUIDField()
     locator = LocatorInput()

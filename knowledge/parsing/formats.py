@@ -53,7 +53,10 @@ _FORMATS |= {
     for endings, language in _LANGUAGES.items()
 }
 _BY_NAME = {ending: each for endings, each in _FORMATS.items() for ending in endings}
-_BY_MIME = {each.mime: each for each in _BY_NAME.values()} | {"text/plain": PLAIN}
+_BY_MIME = {each.mime: each for each in _BY_NAME.values()} | {
+    "text/plain": PLAIN,
+    "application/xhtml+xml": HTML,
+}
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 EXTENSIONS = tuple(sorted(_BY_NAME))
 
@@ -63,14 +66,19 @@ class NotText(ValueError):
 
 
 def find_format(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
-    """Return the format of a file, or None. The file name takes precedence over its MIME type."""
-    file_format = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
-    file_format = file_format or _BY_MIME.get(mime.partition(";")[0].strip().lower())
+    """Return the format of a file, or None. The file name takes precedence over its MIME type.
+
+    But HTML stays HTML: addresses of pages end like other names, as `/README.md` and `docs.rs`.
+    """
+    stated = _BY_MIME.get(mime.partition(";")[0].strip().lower())
+    file_format = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip(".")) or stated
     if head.startswith(_PDF):
         return _BY_NAME["pdf"]
     if head.startswith(_ZIP):
         zipped = file_format and file_format.parser in ("docx", "pptx", "xlsx", "zip")
         return file_format if zipped else ARCHIVE
+    if stated == HTML:
+        return HTML
     if file_format is None and head and b"\x00" not in head:
         return PLAIN
     return file_format

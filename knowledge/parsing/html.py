@@ -1,6 +1,7 @@
 """HTML as text with its structure: headings, lists, tables, code. Not recursive."""
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from html.parser import HTMLParser
 
 SKIPPED_TAGS = frozenset(
@@ -26,7 +27,10 @@ def extract_text(data: bytes) -> tuple[str, str]:
 
 def _decode(data: bytes) -> str:
     declared = _CHARSET.search(data[:4_000])
-    for codec in ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]:
+    codecs = ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        codecs = ["utf-16"]
+    for codec in codecs:
         try:
             return data.decode(codec)
         except (UnicodeDecodeError, LookupError):
@@ -47,9 +51,11 @@ class _Reader(HTMLParser):
             self.skipped_depth += 1
         elif tag == "body":
             self.skipped_depth = 0  # the head may lack its end tag
-        self.in_title = self.in_title or tag == "title"
-        self.in_pre = self.in_pre or tag == "pre"
-        self.out.append(_render_start_tag(tag))
+        # Only the first one is the title of the page; drawings have titles, too.
+        self.in_title = self.in_title or (tag == "title" and not self.title)
+        if not self.skipped_depth:
+            self.in_pre = self.in_pre or tag == "pre"
+            self.out.append(_render_start_tag(tag))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
@@ -59,7 +65,7 @@ class _Reader(HTMLParser):
         elif tag == "pre" and self.in_pre:
             self.in_pre = False
             self.out.append("\n```\n")
-        elif _BLOCK.fullmatch(tag):
+        elif _BLOCK.fullmatch(tag) and not self.skipped_depth:
             self.out.append("\n" if tag in ("li", "tr") else "\n\n")
 
     def handle_data(self, data: str) -> None:

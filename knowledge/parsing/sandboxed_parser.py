@@ -114,7 +114,7 @@ def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
 
 
 def parse_text(file: BinaryIO) -> Iterator[Frame]:
-    content = decode_text(file.read(4 * MAX_CHARACTERS))
+    content = decode_text(file.read())
     _add_length(0, content)
     yield {}, content.encode()
 
@@ -122,7 +122,7 @@ def parse_text(file: BinaryIO) -> Iterator[Frame]:
 def parse_html(file: BinaryIO) -> Iterator[Frame]:
     from knowledge.parsing.html import extract_text  # noqa: PLC0415
 
-    title, text = extract_text(file.read(MAX_CHARACTERS))
+    title, text = extract_text(file.read())
     _add_length(0, text)
     yield _build_text_frame(text, title=title)
 
@@ -189,10 +189,15 @@ def _add_length(size: int, text: str) -> int:
     return size
 
 
-def _build_text_frame(text: str, **more: str) -> Frame:
-    """Return a text that the database can store: without NUL and unpaired surrogates."""
-    cleaned = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
-    return more, cleaned.encode("utf-8", "replace")
+def _build_text_frame(text: str, *, title: str = "") -> Frame:
+    """Return a text and a title that the database can store."""
+    cleaned = _remove_unstorable(text).replace("\r\n", "\n").replace("\r", "\n")
+    return {"title": _remove_unstorable(title)}, cleaned.encode()
+
+
+def _remove_unstorable(text: str) -> str:
+    """Return a text without NUL; a question mark replaces an unpaired surrogate."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 PARSERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {

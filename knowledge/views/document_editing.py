@@ -23,8 +23,8 @@ from kmapp.web.three_way_merge import Field, has_conflict_marks, merge_texts
 from knowledge.actions.document_editing import (
     MAX_LENGTH,
     create_document,
+    fits_editor,
     has_written,
-    is_editable,
     load_text,
     save_document,
 )
@@ -76,7 +76,7 @@ def _create_document(request: WebRequest, form: NewForm) -> HttpResponse | After
 def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Edit the text of a document. Changes of others are merged."""
     document = get_document(request, pk)
-    if not is_editable(document):
+    if not fits_editor(document):
         raise Conflict(
             _("Only Markdown and text can be edited here. Upload a new version of the file.")
         )
@@ -91,7 +91,9 @@ def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     form = TextForm(request.POST, request.FILES)
     if answer := _handle_draft(request, form, document):
         return answer
-    if form.is_valid() and has_conflict_marks(form.cleaned_data["text"]):
+    if form.is_valid() and has_conflict_marks(
+        form.cleaned_data["text"], load_text(document, document.version).text
+    ):
         form.add_error("text", _("Decide between the marked lines, and remove the marks."))
     if not form.is_valid():
         return _render_form(request, form, document, status=INVALID)
@@ -123,7 +125,8 @@ def _redirect_saved(
     request: WebRequest, draft_of: UUID | None, document: KnowledgeDocument, notice: str
 ) -> HttpResponse:
     with acting(request.account_id):
-        delete_draft(request.account_id, request.user, draft_of)
+        saved = load_text(document, document.version).text
+        delete_draft(request.account_id, request.user, draft_of, saved=saved)
     return redirect_with_notice(request, notice, "knowledge:document", pk=document.pk)
 
 
@@ -155,7 +158,7 @@ def _save_draft(
     is_late = request.htmx and isinstance(form, NewForm) and _is_saved(request, form)
     draft = None if is_late else save_draft(request.account_id, request.user, pk, values)
     if request.htmx:
-        context = _render_preview(request, document, str(values["text"])) | {"draft": draft}
+        context = _render_preview(request, str(values["text"])) | {"draft": draft}
         return render(request, f"{TEMPLATE}#preview", context)
     return redirect(f"{_draft_url(document)}#preview")
 
@@ -231,13 +234,11 @@ def _render_form(
         "draft": draft,
         "restored": draft,
         "known": [] if document else sources.order_by("name").values_list("name", flat=True)[:100],
-        **_render_preview(request, document, str(form["text"].value() or "")),
+        **_render_preview(request, str(form["text"].value() or "")),
         **(more or {}),
     }
     return render(request, TEMPLATE, context, status=status)
 
 
-def _render_preview(
-    request: WebRequest, document: KnowledgeDocument | None, text: str
-) -> dict[str, Any]:
+def _render_preview(request: WebRequest, text: str) -> dict[str, Any]:
     return {"preview": render_markdown(text[:MAX_LENGTH], account_id=request.account_id)}

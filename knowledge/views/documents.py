@@ -17,7 +17,7 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.markdown import MarkedLines, render_markdown, render_plain
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part, render_polled
-from knowledge.actions.document_editing import EDITABLE, MAX_LENGTH, is_editable, load_text
+from knowledge.actions.document_editing import EDITABLE, fits_editor, fits_page, load_text
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import retry_document
 from knowledge.chunking.index_versions import collection_name
@@ -41,8 +41,8 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
         "document": row,
         "texts": texts.order_by("-version")[:MAX_VERSIONS],
         "names": list_actor_names(each for each in (row.owner, row.reviewer) if each),
-        "is_readable": row.mime in EDITABLE and row.version and row.size <= MAX_LENGTH,
-        "is_editable": is_editable(row),
+        "is_readable": row.mime in EDITABLE and row.version and fits_page(row),
+        "is_editable": fits_editor(row),
         "progress": load_progress(row) if row.state != KnowledgeDocument.State.FAILED else None,
     }
     wants_chunks = not _CHUNK_PARAMETERS.isdisjoint(request.GET)

@@ -10,6 +10,7 @@ from kmapp.web.forms import Styled
 from knowledge.models import KnowledgeSource, LorebookEntry
 
 MAX_NUMBER = 10_000
+MAX_BOOK_BYTES = 16 * 1024 * 1024
 
 
 def _build_textarea(rows: int) -> forms.Textarea:
@@ -31,6 +32,17 @@ class ImportForm(Styled):
         help_text=_("A SillyTavern world info or character card file in JSON format."),
         widget=forms.FileInput(attrs={"accept": ".json"}),
     )
+
+    def clean_book(self) -> Any:
+        """Refuse a large file before it is read: it is parsed in memory."""
+        file = self.cleaned_data["book"]
+        if file and file.size > MAX_BOOK_BYTES:
+            message = _(
+                "“%(ref)s” is too large: %(size)s bytes. The limit is %(most)s bytes per file."
+            )
+            values = {"ref": file.name, "size": f"{file.size:,}", "most": f"{MAX_BOOK_BYTES:,}"}
+            raise forms.ValidationError(message, params=values)
+        return file
 
 
 class EntryForm(Styled):

@@ -1,5 +1,6 @@
 """Search of memories for links to them in documents, as [[memory:ID]]."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -9,11 +10,10 @@ from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
-from kmapp.web.site_search.query import SiteQuery
+from kmapp.web.site_search.query import TYPE, SiteQuery
 from kmapp.web.site_search.registry import search_everything
 
 MAX_LINKS = 10
-ONLY_MEMORIES = "type:memory"
 
 
 @page_view("GET")
@@ -30,8 +30,8 @@ def memory_links(request: WebRequest) -> HttpResponse:
 
 
 def _find_memories(request: WebRequest, words: str) -> list[dict[str, Any]]:
-    groups = search_everything(
-        request, SiteQuery.parse(f"{ONLY_MEMORIES} {words}"), limit=MAX_LINKS
-    )
+    query = SiteQuery.parse(words)
+    only_memories = replace(query, filters={**query.filters, TYPE: "memory"})
+    groups = search_everything(request, only_memories, limit=MAX_LINKS)
     hits = [hit for group in groups for hit in group.matches.hits]
     return [{"hit": hit, "link": f"[[memory:{resolve(hit.url).kwargs['pk']}]]"} for hit in hits]

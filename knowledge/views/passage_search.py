@@ -33,7 +33,7 @@ PAGE_SIZE = 10
 MAX_PASSAGE_LENGTH = 360  # characters of a passage
 MAX_QUERY_LENGTH = 1000
 MAX_SOURCES = 200  # to choose from
-NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
+NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error", "km_bad_vector"})
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _BLANK = re.compile(r"\n\s*\n")
 _KINDS = [each for each in KnowledgeSource.Kind.choices if each[0] != "lorebook"]

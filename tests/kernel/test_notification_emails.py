@@ -1,7 +1,7 @@
 """E-mails about notifications: digests, messages that cannot wait, and unsubscribing."""
 
 from datetime import UTC, datetime, timedelta
-from smtplib import SMTPServerDisconnected
+from smtplib import SMTPRecipientsRefused, SMTPServerDisconnected
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -125,6 +125,21 @@ def test_broken_ledger_reaches_people_at_once_while_the_account_is_read_only(
     assert "signed" in message.subject
     first, second = (each.extra_headers["Message-ID"] for each in attempts)
     assert first == second, "mail servers can drop a repetition"
+
+
+@pytest.mark.parametrize("code", [450, 550])
+def test_an_address_that_is_refused_for_now_is_tried_again(
+    acme: Account, ada: User, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise SMTPRecipientsRefused({ada.email: (code, b"Try again later.")})
+
+    break_ledger(acme)
+    monkeypatch.setattr(EmailBackend, "send_messages", refuse)
+    settle()
+    delivery = makers.get(Delivery, acme, handler="kmapp.notifications.send_email")
+    assert (delivery.attempts, delivery.failed_at is not None) == (1, code == 550)
+    assert ada.email not in delivery.last_error
 
 
 def test_one_click_unsubscribes_without_a_session(acme: Account, ada: User) -> None:

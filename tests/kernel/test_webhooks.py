@@ -128,6 +128,7 @@ def test_refuses_addresses_that_the_operator_does_not_allow_and_unknown_values(
         "url": [
             *("http://hooks.test/", "https://other.test/", "https://hooks.test:8443/"),
             *("https://user:pass@hooks.test/", "ftp://hooks.test/", "nothing"),
+            f"https://hooks.test/{'茶' * 500}",
         ],
         "event_types": [["memory.sung"], []],
         "payload_format": ["xml"],

@@ -83,6 +83,34 @@ def test_an_edit_becomes_the_next_version_which_can_be_restored(
     assert reviewer.get(f"/knowledge/documents/{pdf.pk}/edit/").status_code == 409
 
 
+@pytest.mark.parametrize("underline", ["=", "~"])
+def test_a_new_heading_of_a_plain_text_is_its_title(
+    reviewer: Client, acme: Account, underline: str
+) -> None:
+    def underlined(title: str) -> str:
+        return f"{title}\n{underline * len(title)}\n\nOf clay.\n"
+
+    [document] = deliver(acme, {"cups.txt": underlined("Cups")}).documents
+    assert document.title == "Cups"
+    assert save(reviewer, document, underlined("Pots"), 1).status_code == 302
+    assert makers.get(KnowledgeDocument, acme).title == "Pots"
+
+
+def test_a_text_that_is_too_long_to_be_saved_is_not_edited(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"tea.md": TEA + "Weighed. " * (MAX_LENGTH // 9)}).documents
+    settle()
+    here = f"/knowledge/documents/{document.pk}/"
+    # The file that fails is short, but not the text.
+    deliveries: list[dict[str, bytes]] = [{}, {"tea.md": b"\x00"}]
+    for files in deliveries:
+        deliver(acme, files)
+        displayed = page(reviewer.get(here))
+        assert (f"{here}edit/" in displayed, 'class="markdown"' in displayed) == (False, False)
+        assert reviewer.get(f"{here}edit/").status_code == 409
+    deliver(acme, {"tea.md": TEA})
+    assert f"{here}edit/" in page(reviewer.get(here))
+
+
 def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     assert save(reviewer, document, TEA.replace("95", "90"), 1).status_code == 302
@@ -97,6 +125,15 @@ def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Acco
     assert makers.get(KnowledgeDocument, acme).version == 2
     assert save(reviewer, document, TEA.replace("95", "85"), 2).status_code == 302
     assert makers.rows(KnowledgeDraft, acme) == []
+
+
+def test_marks_that_a_document_explains_can_be_saved(reviewer: Client, acme: Account) -> None:
+    text = "# Git\r\n\r\n```\r\n<<<<<<< HEAD\r\n95\r\n=======\r\n90\r\n>>>>>>> main\r\n```\r\n"
+    [document] = deliver(acme, {"git.md": text}).documents
+    edited = text.replace("# Git", "# Conflicts in Git")
+    assert save(reviewer, document, edited, 1).status_code == 302
+    merged = edited.replace("95", "<<<<<<< your text\r\n95\r\n>>>>>>> current version")
+    assert "remove the marks" in page(save(reviewer, document, merged, 2), 422)
 
 
 @pytest.mark.parametrize(

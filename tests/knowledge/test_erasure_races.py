@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -9,10 +10,13 @@ from django.core.management import call_command
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
+from kmapp.search.document_index import remove_documents
 from kmapp.search.models import Vector
+from knowledge.actions import erasure
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
@@ -43,6 +47,21 @@ def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
 def erase(document: KnowledgeDocument) -> None:
     with acting(document.account_id):
         erase_document(document.account_id, document.pk, SYSTEM)
+
+
+def test_statements_of_an_erasure_may_take_long(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    limits: list[Any] = []
+
+    def remove(*arguments: Any) -> None:
+        limits.extend(fetch_all("SELECT current_setting('statement_timeout')"))
+        remove_documents(*arguments)
+
+    monkeypatch.setattr(erasure, "remove_documents", remove)
+    erase(document)
+    assert limits == [("1min",)]
 
 
 def test_delivery_does_not_remove_an_erased_document(shared_database: None, acme: Account) -> None:

@@ -56,6 +56,17 @@ def test_saving_retains_only_the_images_of_the_text(reviewer: Client, acme: Acco
     assert count_images(acme) == 1
 
 
+def test_saving_searches_no_other_texts_for_the_images_of_the_text(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    assert insert(reviewer, document).status_code == 302
+    [draft] = makers.rows(KnowledgeDraft, acme)
+    monkeypatch.setattr("knowledge.actions.images._is_used", None)
+    assert edit(reviewer, document, text=draft.text).status_code == 302
+    assert (makers.rows(KnowledgeDraft, acme), count_images(acme)) == ([], 1)
+
+
 def test_an_image_removed_before_saving_is_deleted(reviewer: Client, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     assert insert(reviewer, document).status_code == 302

@@ -157,6 +157,12 @@ def test_rejects_invalid_documents(agent: Agent) -> None:
         assert agent.post("knowledge/ingest", body, 400)["message"], documents
 
 
+def test_large_file_is_delivered_in_pieces() -> None:
+    large = DeliveredFile.of("a.md", b"a" * (2**20 + 1))
+    assert [len(piece) for piece in large.pieces] == [2**20, 1]
+    assert list(DeliveredFile.of("a.md", b"").pieces) == [b""]
+
+
 def test_rejects_oversized_files(agent: Agent, settings: Any) -> None:
     settings.KNOWLEDGE_MAX_FILE_BYTES = 10
     body = {"source": {"name": "s"}, "documents": [{"ref": "a.md", "text": "x" * 11}]}
@@ -262,10 +268,11 @@ def test_erasing_trusted_documents_needs_the_scope(acme: Account) -> None:
 
 def test_rejects_names_similar_to_a_trusted_source(acme: Account) -> None:
     deliver_as(makers.agent(acme, TRUSTED), 201, trust="trusted")
-    for name in ("Handbook", "hаndbook", "handb0ok", "ｈandbook"):
-        body = {"source": {"name": name}, "documents": DOCUMENTS}
+    sources = [{"name": name} for name in ("Handbook", "hаndbook", "handb0ok", "ｈandbook")]
+    for source in (*sources, {"name": "handbook", "scope": "team"}):
+        body = {"source": source, "documents": DOCUMENTS}
         refused = makers.agent(acme, PLAIN).post("knowledge/ingest", body, 409)
-        assert (refused["error"], "handbook" in refused["message"]) == ("look_alike", True), name
+        assert (refused["error"], "handbook" in refused["message"]) == ("look_alike", True), source
 
 
 def test_refused_documents_leave_no_source(agent: Agent, acme: Account) -> None:

@@ -172,6 +172,17 @@ def test_rejected_file_creates_nothing(reviewer: Client, acme: Account) -> None:
     assert not makers.rows(KnowledgeSource, acme)
 
 
+def test_large_file_is_refused_before_it_is_read(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("knowledge.views.lore_forms.MAX_BOOK_BYTES", 10)
+    monkeypatch.setattr("knowledge.views.lore.parse", None)
+    book = SimpleUploadedFile("w.json", json.dumps(CARD).encode())
+    refused = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
+    assert (refused.status_code, "“w.json” is too large" in refused.text) == (422, True)
+    assert not makers.rows(KnowledgeSource, acme)
+
+
 def test_byte_order_mark_is_accepted(reviewer: Client, acme: Account) -> None:
     book = SimpleUploadedFile("w.json", json.dumps(CARD).encode("utf-8-sig"))
     created = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})

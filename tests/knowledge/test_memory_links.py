@@ -24,5 +24,8 @@ def test_memories_are_found_with_their_links(acme: Account, rival: Account, admi
     assert f'data-insert="{link}"' in part
     assert "<html" not in part
     assert "No memory matches" in page(admin.get(PATH, {"q": "teapot"}))
+    for other in ("page", "member"):
+        assert link in page(admin.get(PATH, {"q": f"type:{other} kettle"}))
+        assert "[[memory:" not in page(admin.get(PATH, {"q": f"type:{other} review"}))
     assert "There is no filter" in page(admin.get(PATH, {"q": "colour:red kettle"}))
     assert 'form="memory-search"' in page(admin.get("/knowledge/write/"))

@@ -17,6 +17,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests import makers
 from tests.context.builders import call
+from tests.knowledge.bombs import zip_archive
 from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 from tests.web.pages import HTMX, page
@@ -77,9 +78,28 @@ def test_rejects_invalid_uploads(reviewer: Client, settings: Any) -> None:
     assert reviewer.post("/knowledge/upload/", {"source": "x", "kind": "upload"}).status_code == 422
     twice = upload(reviewer, ("a.md", b"x"), ("a.md", b"y"))
     assert (twice.status_code, "the same name" in twice.content.decode()) == (422, True)
+    many = upload(reviewer, *((f"{i}.md", b"x") for i in range(201)))
+    assert (many.status_code, "at most 200 files" in many.content.decode()) == (422, True)
     settings.KNOWLEDGE_MAX_FILE_BYTES = 1
     large = upload(reviewer, ("a.md", b"xyz"))
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
+
+
+def test_page_that_erases_an_archive_names_what_stays(reviewer: Client, acme: Account) -> None:
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A"})})
+    settle()
+    for ref, is_archive in (("repo.zip", True), ("repo/a.md", False)):
+        document = makers.get(KnowledgeDocument, acme, ref=ref)
+        text = page(reviewer.get(f"/knowledge/documents/{document.pk}/erase/"))
+        assert ("separate documents and stay" in text) == is_archive
+
+
+def test_removed_document_offers_no_retry(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"a.md": b"\x00"}).documents
+    here, retry = f"/knowledge/documents/{document.pk}/", f"{document.pk}/retry/"
+    assert retry in page(reviewer.get(here))
+    deliver(acme, {}, remove=["a.md"])
+    assert retry not in page(reviewer.get(here))
 
 
 def test_files_are_parsed_outside_the_transaction(

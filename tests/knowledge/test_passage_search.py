@@ -77,6 +77,7 @@ def test_passages_are_paged_and_degrade_to_words(
     first = search(reviewer, "oolong harvest")
     assert "1 to 10 of 12" in first
     assert "11 to 12 of 12" in search(reviewer, "oolong harvest", page=2)
-    provider.behaviour.mode = "error"
-    assert "only passages with these words" in search(reviewer, "oolong harvest season")
+    for mode in ("nan", "error"):
+        provider.behaviour.mode = mode
+        assert "only passages with these words" in search(reviewer, f"oolong harvest {mode}")
     assert "Nothing matches" in search(reviewer, "zebra")

@@ -17,16 +17,20 @@ import pytest
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox.actions import deliver_due, replay
 from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.parsing_jobs import mark_failed
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.parsing import sandbox
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
+from knowledge.parsing import sandbox, sandboxed_parser
 from knowledge.parsing.failure_messages import JOB_FAILED
+from knowledge.parsing.html import extract_text
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
 from tests.knowledge import bombs
@@ -114,6 +118,40 @@ def test_every_file_type_is_parsed(acme: Account) -> None:
             assert "alert" not in text, name
             for chunk in KnowledgeChunk.objects.of(acme).filter(document=document):
                 assert text[chunk.start : chunk.end] == chunk.text, name
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_pages_are_read_in_every_encoding_of_texts(encoding: str) -> None:
+    page = "<html><head><title>茶</title></head><body><p>乌龙茶。"
+    assert extract_text(page.encode(encoding)) == ("茶", "乌龙茶。")
+
+
+def test_markup_that_is_not_displayed_leaves_no_marks() -> None:
+    hidden = (
+        b"<noscript><ul><li>Turn on scripts.</li></ul></noscript><template><h2>A</h2></template>"
+    )
+    assert extract_text(b"<p>Tea.</p>" + hidden) == ("", "Tea.")
+
+
+@pytest.mark.parametrize(
+    ("address", "mime"),
+    [("https://tea.test/README.md", "text/html"), ("docs", "application/xhtml+xml; charset=utf-8")],
+)
+def test_pages_are_parsed_whatever_their_address_is(acme: Account, address: str, mime: str) -> None:
+    deliver(acme, {})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [DeliveredFile.of(address, HTML, mime=mime)])
+    with acting(acme):
+        ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    assert makers.get(KnowledgeDocument, acme).title == "Tea page"
+    assert makers.get(KnowledgeText, acme).text.startswith("# Oolong\n\nPartly oxidised.")
+
+
+def test_end_of_a_long_page_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxed_parser, "MAX_CHARACTERS", 20)
+    [(_head, text)] = sandboxed_parser.parse_html(io.BytesIO(b"<i></i>" * 10 + b"<p>Oolong."))
+    assert text == b"Oolong."
 
 
 def test_damaged_files_fail_with_an_error(acme: Account) -> None:

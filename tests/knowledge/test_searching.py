@@ -62,7 +62,7 @@ def test_citation_returns_the_old_text_after_changes(agent: Agent, acme: Account
     deliver(acme, {"cups.md": CUPS})
     [hit, *_] = find(agent, "gaiwan")["results"]
     [citation] = hit["citations"]
-    now = agent.post("knowledge/get", {"citation": citation})
+    now = agent.post("knowledge/get", {"citation": citation}, 200, **{"X-KM-Strict": "1"})
     assert (now["text"], now["current"], now["moved"]) == (hit["text"], True, None)
     deliver(acme, {"cups.md": "New words first.\n\n" + CUPS})
     later = agent.post("knowledge/get", {"citation": citation})

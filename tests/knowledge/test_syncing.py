@@ -1,6 +1,8 @@
 """The `knowledge sync` command: changed files are delivered and deleted files removed."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -10,8 +12,14 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions.folder_sync import compute_signature
+from knowledge.actions.folder_sync import (
+    Signature,
+    SyncResult,
+    compute_signature,
+    sync_folder,
+)
 from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.management.commands import knowledge as command
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests.fake_provider import FakeProvider
 from tests.knowledge.bombs import zip_archive
@@ -86,6 +94,47 @@ def test_deleted_files_are_removed_and_changes_detected(acme: Account, folder: P
     assert compute_signature(folder) != before
     sync(folder, acme)
     assert refs(acme) == {"guide/brewing.rst", "guide/code.py", "new.md"}
+
+
+def watch(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Watch a folder for two rounds, and return the refs of its documents."""
+    pauses = iter([1, 2])
+
+    def pause(_seconds: float) -> None:
+        if next(pauses, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=pause))
+    call_command("knowledge", "sync", folder, account=account.slug, watch=True, verbosity=0)
+    return refs(account)
+
+
+def test_watching_delivers_what_changes_during_the_first_delivery(
+    acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sync_before_a_change(*arguments: Any) -> SyncResult:
+        result = sync_folder(*arguments)
+        (folder / "late.md").write_text("# Late")
+        return result
+
+    monkeypatch.setattr(command, "sync_folder", sync_before_a_change)
+    assert "late.md" in watch(folder, acme, monkeypatch)
+
+
+def test_watching_continues_after_a_file_vanished(
+    acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Path] = []
+
+    def read(place: Path) -> Signature:
+        reads.append(place)
+        if len(reads) == 2:
+            (folder / "new.md").write_text("# New")
+            raise FileNotFoundError
+        return compute_signature(place)
+
+    monkeypatch.setattr(command, "compute_signature", read)
+    assert "new.md" in watch(folder, acme, monkeypatch)
 
 
 def test_rejects_a_file_path(acme: Account, folder: Path) -> None:

@@ -33,6 +33,21 @@ def test_replaced_file_has_its_own_title(acme: Account) -> None:
     assert makers.count(KnowledgeText, acme) == 1
 
 
+def test_title_is_stored_without_characters_that_the_database_refuses(acme: Account) -> None:
+    deliver(acme, {"a.html": titled_page("Green\x00 tea")})
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("Green tea", "ready")
+
+
+def test_titles_of_drawings_are_no_part_of_the_title(acme: Account) -> None:
+    drawing = b"<svg><title>Logo</title></svg>"
+    deliver(acme, {"a.html": titled_page("Green tea").replace(b"<p>", drawing + b"<p>")})
+    settle()
+    assert makers.get(KnowledgeDocument, acme).title == "Green tea"
+    assert makers.get(KnowledgeText, acme).text == "Oolong."
+
+
 def test_retried_file_has_its_own_title(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     deliver(acme, {"a.html": titled_page("Report 2024")})
     settle()

@@ -91,6 +91,8 @@ def test_infected_file_is_refused_and_nothing_stays(
     files = {"uploads": SimpleUploadedFile("virus.md", b"x" * 3 * CHUNK_SIZE + VIRUS)}
     form = {"source": "Uploads", "kind": "upload", "trust": "", **files}
     assert "contains a virus (Test.Signature)" in page(admin.post("/knowledge/upload/", form), 422)
+    written = {"title": "Tea", "source": "Handbook", "version": 0, "text": VIRUS.decode()}
+    assert "contains a virus" in page(admin.post("/knowledge/write/", written), 422)
     assert [row.name for row in makers.rows(KnowledgeSource, acme)] == ["docs"]
     assert makers.count(KnowledgeDocument, acme) == 2
 

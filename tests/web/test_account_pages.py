@@ -18,7 +18,7 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from tests import makers
 from tests.makers import PASSWORD
-from tests.web.pages import page
+from tests.web.pages import HTMX, page
 
 
 def test_new_key_is_shown_once_and_works(admin: Client) -> None:
@@ -179,6 +179,11 @@ def test_removal_of_a_member_can_be_undone(admin: Client, acme: Account, alice: 
     assert admin.post(undo).status_code == 302
     assert makers.get(Membership, acme, user=alice).role == member.role
     assert admin.post(undo).status_code == 409
+    with acting(acme):
+        remove_member(makers.get(Membership, acme, user=alice), actor=SYSTEM)
+    by_script = admin.post(undo, headers=HTMX)  # the list is loaded again, and shows the notice
+    assert by_script.headers["HX-Redirect"] == "/members/"
+    assert "is a member again" in page(admin.get("/members/"))
 
 
 def test_failed_job_is_shown_and_retried(admin: Client, reviewer: Client, acme: Account) -> None:

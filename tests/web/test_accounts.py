@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account, Membership, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry
 from tests import makers
-from tests.web.pages import html, page
+from tests.web.pages import HTMX, html, page
 from tests.web.staff import staff
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +40,8 @@ def test_owner_creates_an_account_and_works_in_it(owner: Client, boss: User) -> 
     assert makers.get(Membership, account).user_id == boss.pk
     commits = sorted(makers.rows(Commit, account), key=lambda each: each.seq)
     assert [commit.actor for commit in commits] == [f"user:{boss.pk}"] * 2
+    long = owner.post("/accounts/new/", {"name": "research " * 11, "slug": ""})
+    assert long.status_code == 302
     repeated = owner.post("/accounts/new/", {"name": "Other", "slug": summary.slug})
     assert "Another account has this short name" in page(repeated, 422)
 
@@ -109,7 +111,7 @@ def test_archiving_says_what_it_hits_and_can_be_undone(
     undo = f"/accounts/{acme.pk}/restore/"
     assert undo in page(answer)
     assert owner.post(f"/accounts/{acme.pk}/archive/").status_code == 409
-    assert owner.post(undo).status_code == 302
+    assert owner.post(undo, headers=HTMX).headers["HX-Redirect"] == "/accounts/"
     assert reload(acme).archived_at is None
     assert owner.post(undo).status_code == 409
 

@@ -44,6 +44,7 @@ def test_new_people_see_four_steps_until_they_hide_them(reviewer: Client, acme: 
     other = makers.signed_in(makers.member(acme, "noor", role="viewer"))
     assert 'class="tour"' in page(other.get("/")), "each person decides"
     assert 'class="tour"' in page(reviewer.post("/tour/show/", follow=True))
+    assert reviewer.post("/tour/show/", headers=HTMX).headers["HX-Redirect"] == "/"
 
 
 def test_empty_account_shows_the_first_command(reviewer: Client) -> None:

@@ -11,13 +11,14 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from kmapp.accounts.acting import acting
+from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.administration import archive_account
 from kmapp.accounts.invitations import accept_invitation
 from kmapp.accounts.models import Account, Invitation, Membership, User
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
+from kmapp.web.identity.account_adapter import AccountAdapter
 from tests import makers
 from tests.makers import PASSWORD
 from tests.web.pages import html, page
@@ -229,3 +230,20 @@ def test_mail_server_that_fails_is_reported(admin: Client, acme: Account, settin
     answer = admin.post("/members/invitations/new/", form, follow=True)
     assert "the e-mail could not be sent" in page(answer)
     assert makers.count(Invitation, acme) == 1
+
+
+def test_messages_are_sent_outside_of_transactions(
+    admin: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts: list[Any] = []
+    send = AccountAdapter.send_mail
+
+    def send_and_record(*args: Any) -> None:
+        accounts.append(current_account_id())
+        send(*args)
+
+    monkeypatch.setattr(AccountAdapter, "send_mail", send_and_record)
+    invite(admin)
+    row = makers.get(Invitation, acme)
+    assert admin.post(f"/members/invitations/{row.pk}/resend/").status_code == 302
+    assert accounts == [None, None]

@@ -21,6 +21,7 @@ from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
 
 PAUSE = 60  # seconds until an unreachable mail server is tried again
 MAIL_SERVER = "mail_server"
+PERMANENT = 500  # the first reply code of a mail server that does not change
 
 
 @on(RAISED, name="kmapp.notifications.raised")
@@ -75,6 +76,9 @@ def _send_email(message: EmailMessage) -> None:
     try:
         message.send()
     except SMTPRecipientsRefused as error:
+        # Without the address: the error is shown to all members.
+        if any(code < PERMANENT for code, _reply in error.recipients.values()):
+            raise SMTPException("The mail server refused the address for now.") from error
         raise PermanentFailure("The mail server refused the address.") from error
     except OSError as error:  # every SMTPException is one
         if isinstance(error, SMTPException) and not isinstance(error, SMTPServerDisconnected):

@@ -8,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +22,7 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.outbox.actions import Task, publish
 from kmapp.security.egress.allowed_urls import (
+    MAX_LENGTH,
     AllowedSites,
     CannotReach,
     is_secure,
@@ -161,8 +164,11 @@ def _validate_url(url: str) -> str:
         )
     try:
         address = validate_address(url, allowed)
+        MaxLengthValidator(MAX_LENGTH)(address)  # quoted characters make it longer
     except CannotReach as error:
         raise _build_error("url", _(str(error))) from error
+    except ValidationError as error:
+        raise _build_error("url", error.messages[0]) from error
     if not is_secure(address, allowed):
         raise _build_error("url", _("Enter an https:// URL, because memories are sent to it."))
     return address

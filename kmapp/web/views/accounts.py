@@ -21,7 +21,7 @@ from kmapp.errors import Conflict
 from kmapp.web.forms import AccountForm, NewAccountForm
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
-from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.responses import redirect_page, redirect_with_notice, render_form
 
 FORM = "web/accounts/form.html"
 
@@ -79,7 +79,7 @@ def restore(request: WebRequest, pk: UUID) -> HttpResponse:
     account = _get_account(pk)
     restore_account(pk, actor=request.actor)
     text = _("%(name)s is restored.") % {"name": account.name}
-    return redirect_with_notice(request, text, "web:accounts")
+    return redirect_page(request, reverse("web:accounts"), notice=text)
 
 
 @page_view("POST", needs=Permission.READ, owner=True)

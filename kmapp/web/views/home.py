@@ -2,7 +2,7 @@
 
 from django.db.models import Min
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -15,7 +15,12 @@ from kmapp.web.bounded_counts import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_part, render_polled
+from kmapp.web.responses import (
+    redirect_page,
+    redirect_with_notice,
+    render_part,
+    render_polled,
+)
 from kmapp.web.statistics.daily import build_charts
 from kmapp.web.tour import TOUR
 
@@ -44,7 +49,7 @@ def hide_tour(request: WebRequest) -> HttpResponse:
 @page_view("POST", needs=Permission.READ)
 def show_tour(request: WebRequest) -> HttpResponse:
     _remember_tour(request, has_seen=False)
-    return redirect("web:home")
+    return redirect_page(request, reverse("web:home"))
 
 
 def _remember_tour(request: WebRequest, *, has_seen: bool) -> None:

@@ -1,7 +1,7 @@
 """Invitations by e-mail: sending them, and the page that their link opens."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -65,7 +65,7 @@ def invite_person(request: WebRequest) -> HttpResponse | AfterCommit:
         except Conflict as error:
             form.add_error("email", error.message)
         else:
-            return AfterCommit(lambda: _send_invitation(request, row))
+            return AfterCommit(partial(_send_invitation, request, row), outside_transaction=True)
     context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
     return render_form(request, "web/invitations/form.html", context, invalid=form.is_bound)
 
@@ -76,7 +76,7 @@ def resend(request: WebRequest, pk: UUID) -> AfterCommit:
     row = get_row_or_404(request, Invitation, pk)
     _count_message(request)
     renewed = renew_invitation(row, actor=request.actor)
-    return AfterCommit(lambda: _send_invitation(request, renewed))
+    return AfterCommit(partial(_send_invitation, request, renewed), outside_transaction=True)
 
 
 @page_view("POST", needs=Permission.MEMBERS)
@@ -94,7 +94,10 @@ def _count_message(request: WebRequest) -> None:
 
 
 def _send_invitation(request: WebRequest, row: Invitation) -> HttpResponse:
-    """Send the message. The invitation stays without it, so a failure is only reported."""
+    """Send the message. The invitation stays without it, so a failure is only reported.
+
+    Outside of transactions, because the mail server may take long.
+    """
     path = reverse("web:invitation", args=[sign_link(row)])
     context = {
         "account": request.access.name,

@@ -26,7 +26,7 @@ from kmapp.errors import Denied, Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.responses import redirect_page, redirect_with_notice, render_form
 from kmapp.web.sessions import end_sessions
 from kmapp.web.views.invitations import list_open_invitations
 
@@ -200,7 +200,7 @@ def restore(request: WebRequest, token: str) -> HttpResponse:
     user = get_object_or_404(User, pk=person)
     add_member(account_id=request.account_id, user=user, role=role, actor=request.actor)
     text = _("%(who)s is a member again.") % {"who": user.email}
-    return redirect_with_notice(request, text, "web:members")
+    return redirect_page(request, reverse("web:members"), notice=text)
 
 
 def _get_member(request: WebRequest, pk: UUID) -> Membership:

@@ -14,7 +14,12 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import get_account
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
-from knowledge.actions.folder_sync import compute_signature, list_files, sync_folder
+from knowledge.actions.folder_sync import (
+    Signature,
+    compute_signature,
+    list_files,
+    sync_folder,
+)
 from knowledge.actions.reindex import reindex_source
 from knowledge.actions.sources import (
     NewSource,
@@ -84,11 +89,13 @@ class Command(BaseCommand):
                 check_accepts_documents(source)
         except DomainError as error:
             raise CommandError(error.message) from error
+        # First, so that what changes meanwhile is delivered again.
+        synced = compute_signature(folder) if options["watch"] else None
         self._sync_once(source, folder)
         if options["wait"]:
             self._wait_until_parsed(source)
         if options["watch"]:
-            self._watch(source, folder)
+            self._watch(source, folder, synced)
 
     def _sync_once(self, source: KnowledgeSource, folder: Path) -> None:
         progress = Progress("Files delivered", sum(1 for _ in list_files(folder)))
@@ -100,17 +107,26 @@ class Command(BaseCommand):
         for reason in result.refused:
             self.stderr.write(reason)
 
-    def _watch(self, source: KnowledgeSource, folder: Path) -> None:
+    def _watch(self, source: KnowledgeSource, folder: Path, synced: Signature | None) -> None:
         self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
-        synced = compute_signature(folder)
         try:
             while True:
                 time.sleep(POLL_SECONDS)
-                before, synced = synced, compute_signature(folder)
-                if synced != before:
-                    self._sync_once(source, folder)
+                synced = self._sync_changes(source, folder, synced)
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
+
+    def _sync_changes(
+        self, source: KnowledgeSource, folder: Path, synced: Signature | None
+    ) -> Signature | None:
+        """Return the signature of what is delivered now; None if a file was deleted meanwhile."""
+        try:
+            signature = compute_signature(folder)
+            if signature != synced:
+                self._sync_once(source, folder)
+        except FileNotFoundError:
+            return None
+        return signature
 
     def _wait_until_parsed(self, source: KnowledgeSource) -> None:
         pending = self._count_pending(source)
