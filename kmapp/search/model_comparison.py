@@ -8,9 +8,9 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.embedding_sources import EmbeddingSource
 from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.search.model_switch import Coverage
-from kmapp.search.registry import EmbeddingSource
 
 COMPARED_RESULTS = 10
 MAX_EXAMPLES = 5

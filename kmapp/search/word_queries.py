@@ -31,7 +31,7 @@ from kmapp.search.postings import (
     match_documents,
     score_documents,
 )
-from kmapp.search.reader_groups import can_use_reader_groups, load_reader_group_numbers
+from kmapp.search.reader_group_search import can_use_reader_groups, load_reader_group_numbers
 
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
 CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups

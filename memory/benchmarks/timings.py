@@ -27,7 +27,7 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.index_queries import Collection, QueryVector
-from kmapp.search.reader_groups import find_nearest
+from kmapp.search.reader_group_search import find_nearest
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import CapturedStatement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer

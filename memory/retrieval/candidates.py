@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.database.ids import IdText
-from kmapp.search import bm25, reader_groups
+from kmapp.search import bm25, reader_group_search
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
@@ -64,7 +64,7 @@ def collect_candidates(
     words = load_weighted_terms(collection, terms(text))
     word_scores = find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
     cosines = (
-        reader_groups.find_nearest(collection, meaning, within=within, limit=MAX_PER_LIST)
+        reader_group_search.find_nearest(collection, meaning, within=within, limit=MAX_PER_LIST)
         if meaning
         else {}
     )

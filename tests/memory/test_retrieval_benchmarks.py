@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmapp.search.calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
+from kmapp.search.score_calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
 from memory.benchmarks import ablation_table
 from memory.benchmarks.calibration import (
     ANSWERED,

@@ -13,9 +13,9 @@ import numpy as np
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.search import index_queries
+from kmapp.search.array_tables import unpack_numbers
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, compute_scan_limit
-from kmapp.search.packed_arrays import unpack_numbers
 from kmapp.search.postings import Numbers
 from kmapp.search.vector_codes import Coder
 
