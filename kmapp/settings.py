@@ -7,7 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from kmapp.database.response_timeout import build_connection_class
+from kmapp.database.client_statement_timeout import build_connection_class
 from kmapp.runtime import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages

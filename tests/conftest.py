@@ -158,7 +158,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     clear_model_cache()
     index_queries.clear_query_caches()
     now = monotonic()
-    monkeypatch.setattr("kmapp.cache_classes.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.runtime.process_caches.monotonic", lambda: now)
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
-from kmapp.ledger.sealed_changes import commit_cache
-from kmapp.ledger.sealed_reads import (
+from kmapp.ledger.read_verification import (
     WITHHELD_ROWS,
     Key,
     collect_withheld,
     withhold_mismatches,
     withhold_states,
 )
+from kmapp.ledger.sealed_changes import commit_cache
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
 from knowledge.retrieval import sealed_chunks

@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from interop.hindsight.banks import BankReport
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.models import EntryQuerySet
 
 MAX_ENTRIES = 10_000  # memories whose entities one request counts

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from kmapp.api.agent_tools import AgentTools
-from kmapp.api.events import Event
+from kmapp.api.event_status import Event
 from kmapp.api.health import Health
 from kmapp.api.metrics_endpoint import Metrics
 from kmapp.api.peer_checkpoints import Checkpoints

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.ledger.models import Mismatch
-from kmapp.ledger.sealed_reads import Key, Reason
+from kmapp.ledger.read_verification import Key, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.notifications.webhooks.actions import report_changes

@@ -20,8 +20,8 @@ from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
 from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
+from kmapp.text.ranking_features import asks_for_time, traits
 from kmapp.text.terms import chinese_share, opening
-from kmapp.text.traits import asks_for_time, traits
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING_WEIGHT = 0.5

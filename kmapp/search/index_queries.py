@@ -18,10 +18,10 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
-from kmapp.cache_classes import TtlCache
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
 from kmapp.providers.models import EmbeddingModel
+from kmapp.runtime.process_caches import TtlCache
 from kmapp.search.id_arrays import IdArray
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned

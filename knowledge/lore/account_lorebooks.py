@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import partial
 from uuid import UUID
 
-from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold_mismatches
+from kmapp.ledger.read_verification import Key, record_withheld, verify_rows, withhold_mismatches
 from kmapp.search.passages import estimate_tokens
 from knowledge.lore.lorebook_evaluation import (
     Entry,

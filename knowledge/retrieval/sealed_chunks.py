@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.models import SealedModel
-from kmapp.cache_classes import LruCache
-from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
+from kmapp.ledger.read_verification import Key, Reason, Verdict, record_withheld, verify_rows
+from kmapp.runtime.process_caches import LruCache
 from kmapp.search.id_arrays import IdArray
 from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH

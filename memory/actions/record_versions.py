@@ -15,7 +15,7 @@ from kmapp.database.raw_sql import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.notifications.webhooks.actions import enqueue_reports, report_changes
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.search.document_index import index_documents

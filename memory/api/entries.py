@@ -16,7 +16,7 @@ from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Conflict, Invalid
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch

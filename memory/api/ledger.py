@@ -15,7 +15,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.canonical import MAX_INTEGER
 from kmapp.ledger.models import Commit
-from kmapp.ledger.sealed_reads import Key, withhold_states
+from kmapp.ledger.read_verification import Key, withhold_states
 from kmapp.ledger.verify import verify_account
 from memory.api import serialize
 from memory.api.ledger_response_types import (

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import serialize_as
-from kmapp.api.rules_in_answers import evaluate_rules
+from kmapp.api.rule_evaluator import evaluate_rules
 from kmapp.api.throttles import count_request
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid

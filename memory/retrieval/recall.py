@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.acting import acting
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.index_queries import QueryVector
 from kmapp.search.neighbour_evidence import compute_edge_strength

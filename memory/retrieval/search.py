@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.acting import acting
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights

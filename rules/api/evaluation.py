@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.rules_in_answers import register
+from kmapp.api.rule_evaluator import register
 from kmapp.api.views import AgentView, parse
 from rules.actions.decisions import evaluate_rules
 from rules.api.request_serializers import EvaluateInput, build_selection_request

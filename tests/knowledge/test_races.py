@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from kmapp.ledger.sealed_reads import Key, verify_rows
+from kmapp.ledger.read_verification import Key, verify_rows
 from knowledge.actions import ingest, lore, page_fetches, parse_documents, reindex
 from knowledge.actions.ingest import IngestResult
 from knowledge.actions.parse_documents import parse_document, unpack_archive

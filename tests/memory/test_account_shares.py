@@ -8,7 +8,7 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import get_account, list_all_accounts
+from kmapp.management.account_options import get_account, list_all_accounts
 from kmapp.providers.active_models import active_model
 from kmapp.search import index_queries
 from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest

@@ -5,6 +5,6 @@ Responses are validated by `context.summaries.model_summaries`, because they are
 
 from pathlib import Path
 
-from kmapp.providers.prompts import Prompts
+from kmapp.providers.prompt_templates import Prompts
 
 prompt = Prompts(Path(__file__).parent)

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
-from kmapp.management.accounts import list_accounts
+from kmapp.management.account_options import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model

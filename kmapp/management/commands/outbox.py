@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import list_accounts
+from kmapp.management.account_options import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.outbox import actions
 from kmapp.outbox.models import Delivery, DeliveryQuerySet

@@ -19,7 +19,7 @@ from kmapp.accounts.company_sign_in.admission import admit_person
 from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
 from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
-from kmapp.accounts.company_sign_in.protocols import parse_answer, start_at_provider
+from kmapp.accounts.company_sign_in.provider_requests import parse_answer, start_at_provider
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
 from kmapp.web.http import as_web_request, safe_next_url

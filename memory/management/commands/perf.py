@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import get_account, list_all_accounts
+from kmapp.management.account_options import get_account, list_all_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary_servers
