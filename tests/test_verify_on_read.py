@@ -22,7 +22,7 @@ from kmapp.ledger.read_verification import (
 from kmapp.ledger.sealed_changes import commit_cache
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
-from knowledge.retrieval import sealed_chunks
+from knowledge.retrieval import verify_chunks
 from memory.models import MemoryEntry, MemoryVersion
 from rules.evaluation import rule_cache
 from tests import makers
@@ -129,7 +129,7 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
         "text = replace(text, 'blue', 'red')",
     ):
         assert agent.post("knowledge/get", {"citation": citation}, 200)["text"] == first["text"]
-        sealed_chunks._texts.clear()  # noqa: SLF001 - as in a new process
+        verify_chunks._texts.clear()  # noqa: SLF001 - as in a new process
         assert agent.post("knowledge/get", {"citation": citation}, 404)["error"] == "withheld"
         assert agent.post("knowledge/search", query, 200)["withheld"] == 1
     lore = makers.rows(LorebookEntry, acme)[0]

@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
+from context.actions.conversation_summaries import build_stored_summary, find_summary
 from context.actions.prepare_messages import build_new_results, find_archived_results
 from context.actions.record_call import record_call
-from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key

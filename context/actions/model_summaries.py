@@ -20,14 +20,14 @@ from context.models import (
     ToolResultArchive,
 )
 from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
-from context.summaries.model_summaries import (
+from context.summaries.prompts import prompt
+from context.summaries.summary_requests import (
     RESPONSE_SCHEMA,
     parse_conversation_summary,
     parse_result_summary,
     render_conversation,
     take_excerpt,
 )
-from context.summaries.prompts import prompt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording

@@ -38,8 +38,8 @@ from memory.actions.extraction_requests import MessageContext, enqueue_conversat
 from memory.extraction.conversation import Message as ConversationMessage
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_both_halves
-from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope

@@ -1,8 +1,7 @@
 """The models of context."""
 
 from context.models.archives import ArchiveQuerySet, Extractive, ToolResultArchive
-from context.models.comparisons import ContextComparison, ContextDifference
-from context.models.reports import (
+from context.models.calls import (
     ContextBody,
     ContextCitation,
     ContextCostReport,
@@ -10,6 +9,7 @@ from context.models.reports import (
     ContextSummary,
     ReportQuerySet,
 )
+from context.models.comparisons import ContextComparison, ContextDifference
 from context.models.settings import ContextSettings
 
 __all__ = [

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 
 from interop.field_validation import field_error, read_texts
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
-from interop.hindsight.memory_output import EXPERIENCE, OBSERVATION, fact_type, memory_output
+from interop.hindsight.serialize import EXPERIENCE, OBSERVATION, fact_type, memory_output
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.text import tokens
 from memory.api.serialize import serialize_entry

@@ -32,7 +32,7 @@ from knowledge.retrieval.candidates import load_signals
 from knowledge.retrieval.citations import load_slices
 from knowledge.retrieval.indexed_text import format_path
 from knowledge.retrieval.merge_adjacent import ChunkRun, merge_chunks
-from knowledge.retrieval.sealed_chunks import withhold_chunks
+from knowledge.retrieval.verify_chunks import withhold_chunks
 
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
 WITHOUT_RUN = frozenset({"run"})

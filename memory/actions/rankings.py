@@ -17,7 +17,7 @@ from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
-from memory.retrieval.rankings import clear_rankings_cache
+from memory.retrieval.active_rankings import clear_rankings_cache
 
 LEARN = "memory.learn_ranking"
 MIN_QUESTIONS = 20

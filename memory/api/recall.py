@@ -24,9 +24,9 @@ from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.filter_expressions import parse_filter
 from memory.retrieval.prompt_block import build_prompt_block
-from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import SearchRequest
