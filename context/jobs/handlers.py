@@ -14,7 +14,7 @@ from context.actions.model_summaries import (
     summarise_conversation,
     summarise_result,
 )
-from context.models import ContextComparison, ContextSummary, Extractive, ToolResultArchive
+from context.models import ContextComparison, ContextSummary, ExtractiveReason, ToolResultArchive
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
@@ -52,7 +52,7 @@ def compare(jobs: Sequence[Job]) -> None:
 
 def _record_failure_of(rows: Summarised) -> FailureHook:
     def handle_failure(job: Job) -> None:
-        record_failure(job.account_id, rows, UUID(job.payload["id"]), Extractive.FAILED)
+        record_failure(job.account_id, rows, UUID(job.payload["id"]), ExtractiveReason.FAILED)
 
     return handle_failure
 
@@ -84,7 +84,7 @@ def _summarise_each(
     for job in jobs:
         pk = UUID(job.payload["id"])
         if not chat.is_configured():  # the model may have been removed
-            record_failure(job.account_id, rows, pk, Extractive.NO_CHAT_MODEL)
+            record_failure(job.account_id, rows, pk, ExtractiveReason.NO_CHAT_MODEL)
             continue
         try:
             summarise(job.account_id, pk)
