@@ -19,12 +19,12 @@ from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.actions.shadow_comparisons import select_storable
-from memory.learning.evaluation import DEPTH, compare, is_better, measure_ranking
-from memory.learning.fit import NAMES, Example, build_signal_rows, learn
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
 from memory.models.entries import owner_of
 from memory.retrieval.candidates import collect_candidates
+from memory.retrieval.learning.evaluation import DEPTH, compare, is_better, measure_ranking
+from memory.retrieval.learning.fit import NAMES, Example, build_signal_rows, learn
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.retrieval.search import SearchRequest, filter_entries
 
 MIN_WEIGHT = 0.0005  # so that no variant is left without a signal

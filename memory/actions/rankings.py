@@ -15,9 +15,9 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
 from memory.retrieval.active_rankings import clear_rankings_cache
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 
 LEARN = "memory.learn_ranking"
 MIN_QUESTIONS = 20

@@ -6,7 +6,7 @@ import numpy as np
 
 from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.benchmarks.weight_tuning import Figures, QuestionFile, evaluate, evaluate_held_out
-from memory.learning.fit import NAMES, Example, Matrix
+from memory.retrieval.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")

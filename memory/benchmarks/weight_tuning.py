@@ -11,7 +11,7 @@ import numpy as np
 
 from kmapp.search.fusion import compute_signals, rank_candidates
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion
-from memory.learning.fit import Example, Matrix, build_signal_rows, learn
+from memory.retrieval.learning.fit import Example, Matrix, build_signal_rows, learn
 
 DEPTHS = (5, 10, 20)
 

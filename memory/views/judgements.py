@@ -26,9 +26,9 @@ from memory.actions.judgements import (
     judge,
 )
 from memory.actions.record_versions import lock_entries
-from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.entries import OWNER_IDS
+from memory.retrieval.learning.question_file import build_question_file
 
 BUTTONS = "components/judgement.html"
 MAX_FILE_BYTES = 5 * 2**20  # of an imported file

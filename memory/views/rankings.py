@@ -19,9 +19,9 @@ from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from memory.actions.rankings import MIN_QUESTIONS, move, start_learning
-from memory.learning.evaluation import MEASURES, is_certain
-from memory.learning.questions import list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
+from memory.retrieval.learning.evaluation import MEASURES, is_certain
+from memory.retrieval.learning.questions import list_labels, list_questions
 from memory.retrieval.score_breakdown import PART_LABELS
 
 INDEX, DETAIL = "memory/ranking/index.html", "memory/ranking/detail.html"

@@ -18,9 +18,9 @@ from kmapp.accounts.models import Account
 from memory.actions.learn_ranking import run_learning
 from memory.actions.shadow_comparisons import store_observations
 from memory.benchmarks.offline_retrieval import Vectors, load_questions
-from memory.learning import fit
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
+from memory.retrieval.learning import fit
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider

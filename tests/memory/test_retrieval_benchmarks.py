@@ -37,7 +37,7 @@ from memory.benchmarks.weight_tuning import (
     evaluate_held_out,
     list_training_examples,
 )
-from memory.learning.fit import NAMES, learn
+from memory.retrieval.learning.fit import NAMES, learn
 from tests.fake_provider import vector_of
 
 TURNS = [

@@ -30,7 +30,7 @@ from memory.benchmarks.weight_tuning import (
     evaluate_held_out,
     list_training_examples,
 )
-from memory.learning.fit import NAMES, learn
+from memory.retrieval.learning.fit import NAMES, learn
 
 WEIGHTS = Path(search_weights.__file__).with_name("weights.json")
 
