@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.ledger.actions import recording
 from kmapp.notifications.webhooks.actions import create_webhook, update_webhook
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.outbox.actions import deliver_due, paused_until
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from kmapp.search.weights import LEARNED_WEIGHTS

@@ -25,7 +25,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import NotFound
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import RetryLater
 
 COMPARE = "context.compare"
@@ -60,7 +60,7 @@ def start_comparison(
         created_at=timezone.now(),
     )
     comparison.save(force_insert=True)
-    task = Task(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
+    task = NewJob(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
     publish(account_id, COMPARE, [task])
     return comparison
 

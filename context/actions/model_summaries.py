@@ -31,7 +31,7 @@ from context.summaries.summary_requests import (
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.providers.errors import Refused
 from kmapp.security.pii import redact
@@ -52,7 +52,7 @@ def initial_reason() -> ExtractiveReason:
 def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
     """Enqueue summaries if a chat model is configured. Inside `acting`."""
     if chat.is_configured() and ids:
-        tasks = [Task(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
+        tasks = [NewJob(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
         publish(account_id, topic, tasks)
 
 

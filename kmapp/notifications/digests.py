@@ -13,7 +13,7 @@ from kmapp.notifications.close_notifications import refresh
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 
 SEND = "notifications.email"
 
@@ -30,7 +30,7 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     recipients = list_recipients(account_id)
     due = {each: since for each in recipients if (since := _find_due_since(each, now))}
     tasks = [
-        Task(
+        NewJob(
             # One digest for a person and a period, however often this runs.
             job_key=":".join(
                 (str(each.user.pk), _find_last_digest(each, now).isoformat(), since.isoformat())

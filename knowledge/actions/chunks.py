@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.database.ids import uuid7
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.id_arrays import IdArray
@@ -139,7 +139,7 @@ def _enqueue_embeddings(
     account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
 ) -> None:
     tasks = [
-        Task(
+        NewJob(
             job_key=f"{batch[0].pk}:{job}",
             payload={"index_version": version, "chunks": [str(each.pk) for each in batch]},
         )

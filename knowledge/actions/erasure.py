@@ -11,7 +11,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.actions import clear_error_messages
+from kmapp.outbox.failed_deliveries import clear_error_messages
 from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.vector_storage import drop_vectors

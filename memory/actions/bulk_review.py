@@ -16,7 +16,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.entries import needs_review
@@ -146,7 +146,7 @@ def get_progress(run: BulkRun) -> BulkRunProgress:
 
 
 def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
-    tasks = [Task(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
+    tasks = [NewJob(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
     events = publish(account_id, topic, tasks)
     return [events[task.job_key] for task in tasks]
 

@@ -25,7 +25,7 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.outbox.actions import clear_error_messages
+from kmapp.outbox.failed_deliveries import clear_error_messages
 from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector

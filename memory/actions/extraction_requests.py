@@ -12,7 +12,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_text
 from kmapp.errors import Invalid
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.security.pii import redact_json
 from memory.actions.entries import WriteResult, write_batch
@@ -138,7 +138,7 @@ def _enqueue(
         **owner_of(context),
     )
     job_key = f"{row.pk}:1"
-    task = Task(job_key=job_key, payload={"extraction": str(row.pk)})
+    task = NewJob(job_key=job_key, payload={"extraction": str(row.pk)})
     events = publish(context.account_id, EXTRACT, [task])
     reason = "" if chat.is_configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)

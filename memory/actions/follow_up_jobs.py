@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
-from kmapp.outbox.actions import Task, publish, publish_all
+from kmapp.outbox.publish import NewJob, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import insert_documents
@@ -84,7 +84,7 @@ def enqueue_ordering(
     tasks = {
         EMBED: _entry_tasks((entry.pk for entry in entries), commit_id),
         ORDER: [
-            Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()
+            NewJob(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()
         ],
         TRIAGE: _entry_tasks(proposals, commit_id),
     }
@@ -97,13 +97,13 @@ def enqueue_entries(account_id: UUID, topic: str, entries: Iterable[UUID], cause
     publish(account_id, topic, _entry_tasks(entries, cause))
 
 
-def _entry_tasks(entries: Iterable[UUID], cause: UUID) -> list[Task]:
-    return [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
+def _entry_tasks(entries: Iterable[UUID], cause: UUID) -> list[NewJob]:
+    return [NewJob(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
 
 
 def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
     """Enqueue the derivation of edges for visible memories that have vectors."""
-    task = Task(
+    task = NewJob(
         job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
     )
     publish(account_id, RELATE, [task])
@@ -119,4 +119,4 @@ def enqueue_topic_growth(account_id: UUID) -> None:
         # Events of the future are from before the clock went back; they must not hide new ones.
         newest = rows.filter(created_at__lte=Now()).order_by("-pk").first()
         if newest:
-            publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])
+            publish(account_id, TOPICS, [NewJob(job_key=str(newest.pk), payload={})])

@@ -14,7 +14,7 @@ from kmapp.database.advisory_locks import try_lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from memory.models import Ranking, RankingComparison
 from memory.retrieval.active_rankings import clear_rankings_cache
 from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
@@ -60,7 +60,7 @@ def start_learning(account_id: UUID, actor: Actor) -> Ranking:
         ranking.save(force_insert=True)
         commit.add(ranking, "ADD")
     payload = {"ranking": str(ranking.pk)}
-    publish(account_id, LEARN, [Task(job_key=f"{ranking.pk}:1", payload=payload)])
+    publish(account_id, LEARN, [NewJob(job_key=f"{ranking.pk}:1", payload=payload)])
     return ranking
 
 

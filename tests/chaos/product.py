@@ -27,7 +27,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.database.ids import uuid7
 from kmapp.ledger.models import Seal
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env, processes, stack
 from kmapp.runtime.embedded.temporary_servers import free_port
@@ -222,7 +222,7 @@ class Product:
     def owe(self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any) -> Jobs:
         """Publish jobs, and wake the worker by `times` copies of one message."""
         first = uuid7()
-        tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
+        tasks = [NewJob(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
             events = publish(account, topic, tasks)
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)

@@ -13,7 +13,8 @@ from context.models.archives import ArchiveScope
 from context.reports.comparison_totals import EDGES, Pair, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, replay
+from kmapp.outbox.deliver import deliver_due
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.registry import PermanentFailure
 from tests import makers
 from tests.agent import Agent
@@ -131,7 +132,7 @@ def test_aborted_comparison_is_failed_until_retried(
         deliver_due("default", seconds=30)
     assert agent.get(f"context/comparisons/{comparison['id']}")["status"] == "failed"
     with acting(acme):
-        assert replay(acme.pk) == 1
+        assert retry_deliveries(acme.pk) == 1
     deliver_due("default", seconds=30)
     summary = agent.get(f"context/comparisons/{comparison['id']}")
     assert (summary["status"], summary["done"]) == ("succeeded", 1)

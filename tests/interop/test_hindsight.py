@@ -21,7 +21,7 @@ from interop.hindsight.retain import Retain
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
 from kmapp.ledger.read_verification import withhold_mismatches
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from memory.actions.follow_up_jobs import EMBED

@@ -10,7 +10,8 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import job_results, registry
-from kmapp.outbox.actions import Task, deliver_due, publish
+from kmapp.outbox.deliver import deliver_due
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.job_results import JobOutcome
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
@@ -44,7 +45,7 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
 @pytest.fixture
 def event(acme: Account, errors: HandlerErrors) -> UUID:
     with acting(acme):
-        return publish(acme.pk, TOPIC, [Task(job_key="a:1", payload={})])["a:1"]
+        return publish(acme.pk, TOPIC, [NewJob(job_key="a:1", payload={})])["a:1"]
 
 
 def test_event_is_pending_until_delivered(agent: Client, event: UUID) -> None:
@@ -97,7 +98,7 @@ def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
     job_results.register_result_function(topic)(lambda *_: JobOutcome(result={"text": "Tea."}))
     registry.on(topic)(lambda jobs: None)
     with acting(acme):
-        return publish(acme.pk, topic, [Task(job_key="a:1", payload={})])["a:1"]
+        return publish(acme.pk, topic, [NewJob(job_key="a:1", payload={})])["a:1"]
 
 
 def test_event_is_visible_to_keys_of_its_area(acme: Account, knowledge_event: UUID) -> None:

@@ -16,7 +16,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, paused_until, publish, release, replay
+from kmapp.outbox.deliver import deliver_due, paused_until, release
+from kmapp.outbox.failed_deliveries import retry_deliveries
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, RetryLater, on
@@ -36,7 +38,7 @@ def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def publish_jobs(account: Account, count: int) -> None:
     with acting(account):
-        tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
+        tasks = [NewJob(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
         publish(account.pk, TOPIC, tasks)
 
 
@@ -161,7 +163,7 @@ def test_releasing_the_host_lock_wakes_another(
 ) -> None:
     free: list[bool] = []
     elapsed: list[int] = []  # seconds of jobs
-    monkeypatch.setattr("kmapp.outbox.actions.monotonic", lambda: sum(elapsed))
+    monkeypatch.setattr("kmapp.outbox.deliver.monotonic", lambda: sum(elapsed))
 
     @on(TOPIC, one_per_host=True)
     def heavy(jobs: Sequence[Job]) -> None:
@@ -213,7 +215,7 @@ def test_repeated_publish_runs_each_job_once(acme: Account) -> None:
     def work(jobs: Sequence[Job]) -> None:
         done.update(job.job_key for job in jobs)
 
-    tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(100)]
+    tasks = [NewJob(job_key=f"{uuid4()}:1", payload={}) for _each in range(100)]
     task = uuid4()
     for _time in range(5):
         with acting(acme):
@@ -246,7 +248,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
         assert rows.dead().get().attempts == 2
         assert deliver_due("default") == 0
         bad.clear()
-        assert replay(acme.pk) == 1
+        assert retry_deliveries(acme.pk) == 1
     assert deliver_due("default") == 1
     assert len(done) == len(set(done)) == 200
 

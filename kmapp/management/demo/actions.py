@@ -17,7 +17,7 @@ from kmapp.database.queryset_counts import count_querysets
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
 from kmapp.management.demo.actors import DemoActors
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery
 
 REQUESTED = "kmapp.demo.requested"
@@ -62,7 +62,7 @@ def request_demo(account_id: UUID, actor: Actor) -> None:
             _("This account already has data, so no demo data was loaded. Use an empty account.")
         )
     seq = Commit.objects.of(account_id).last_seq()
-    task = Task(job_key=f"{account_id}:{seq}", payload={"by": str(actor)})
+    task = NewJob(job_key=f"{account_id}:{seq}", payload={"by": str(actor)})
     publish(account_id, REQUESTED, [task])
 
 

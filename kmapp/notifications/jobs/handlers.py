@@ -16,7 +16,7 @@ from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import list_recipients
 from kmapp.notifications.webhook_changes import SOURCE
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
 
 PAUSE = 60  # seconds until an unreachable mail server is tried again
@@ -34,7 +34,7 @@ def report_notification(jobs: Sequence[Job]) -> None:
                 continue
             report_changes(job.account_id, SOURCE, [pk])
             tasks = [
-                Task(
+                NewJob(
                     job_key=f"{each.user.pk}:{pk}",
                     payload={"user": str(each.user.pk), "notification": str(pk)},
                 )

@@ -18,7 +18,7 @@ from kmapp.ledger.actions import recording
 from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.security.egress.allowed_urls import (
     AllowedSites,
     CannotReach,
@@ -117,7 +117,7 @@ def enqueue_reports(
 ) -> None:
     """Enqueue the report of changes to these webhooks."""
     tasks = [
-        Task(
+        NewJob(
             job_key=f"{webhook}:{reference}",
             payload={"webhook": str(webhook), "source": source, "reference": str(reference)},
         )
