@@ -60,8 +60,8 @@ def start_comparison(
         created_at=timezone.now(),
     )
     comparison.save(force_insert=True)
-    task = NewJob(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
-    publish(account_id, COMPARE, [task])
+    new_job = NewJob(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
+    publish(account_id, COMPARE, [new_job])
     return comparison
 
 

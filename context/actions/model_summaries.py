@@ -52,8 +52,8 @@ def initial_reason() -> ExtractiveReason:
 def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
     """Enqueue summaries if a chat model is configured. Inside `acting`."""
     if chat.is_configured() and ids:
-        tasks = [NewJob(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
-        publish(account_id, topic, tasks)
+        new_jobs = [NewJob(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
+        publish(account_id, topic, new_jobs)
 
 
 def record_failure(account_id: UUID, rows: Summarised, pk: UUID, reason: ExtractiveReason) -> None:

@@ -15,7 +15,7 @@ from context.actions.model_summaries import (
     summarise_result,
 )
 from context.models import ContextComparison, ContextSummary, ExtractiveReason, ToolResultArchive
-from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
+from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 from kmapp.search.embed_jobs import is_about_these
@@ -23,7 +23,7 @@ from kmapp.search.embed_jobs import is_about_these
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
-@on(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
+@register_handler(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
     archives = sorted({UUID(job.payload["archive"]) for job in jobs})
     try:
@@ -44,7 +44,7 @@ def _fail_comparison(job: Job) -> None:
     ContextComparison.mark_failed(job.account_id, UUID(job.payload["comparison"]))
 
 
-@on(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)
+@register_handler(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run_comparison(job.account_id, UUID(job.payload["comparison"]))
@@ -57,7 +57,7 @@ def _record_failure_of(rows: Summarised) -> FailureHook:
     return handle_failure
 
 
-@on(
+@register_handler(
     SUMMARISE_RESULT,
     name="context.handlers.sum_up_results",
     queue="extraction",
@@ -67,7 +67,7 @@ def summarise_results(jobs: Sequence[Job]) -> None:
     _summarise_each(jobs, ToolResultArchive, summarise_result)
 
 
-@on(
+@register_handler(
     SUMMARISE_CONVERSATION,
     name="context.handlers.sum_up_conversations",
     queue="extraction",

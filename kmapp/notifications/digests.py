@@ -29,7 +29,7 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     now = timezone.now()
     recipients = list_recipients(account_id)
     due = {each: since for each in recipients if (since := _find_due_since(each, now))}
-    tasks = [
+    new_jobs = [
         NewJob(
             # One digest for a person and a period, however often this runs.
             job_key=":".join(
@@ -43,8 +43,8 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     # Sent before the clock went back: what happens from now on belongs to the next one.
     early = [each.user for each in recipients if (sent := each.settings.digest_at) and sent > now]
     mark_digest(account_id, [*(each.user for each in due), *early], now)
-    publish(account_id, SEND, tasks)
-    return len(tasks)
+    publish(account_id, SEND, new_jobs)
+    return len(new_jobs)
 
 
 def select_new(

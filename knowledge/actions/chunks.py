@@ -138,11 +138,11 @@ def _await_vectors(account_id: UUID, version: str, chunks: Sequence[KnowledgeChu
 def _enqueue_embeddings(
     account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
 ) -> None:
-    tasks = [
+    new_jobs = [
         NewJob(
             job_key=f"{batch[0].pk}:{job}",
             payload={"index_version": version, "chunks": [str(each.pk) for each in batch]},
         )
         for batch in _split_batches(chunks, EMBED_BATCH)
     ]
-    publish(account_id, EMBED, tasks)
+    publish(account_id, EMBED, new_jobs)

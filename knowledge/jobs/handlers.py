@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from kmapp.errors import ReadOnly, Unavailable
-from kmapp.outbox.registry import Job, RetryLater, on
+from kmapp.outbox.registry import Job, RetryLater, register_handler
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
@@ -27,7 +27,7 @@ def _postpone_if_unavailable() -> Iterator[None]:
         raise RetryLater(error.code, seconds=error.retry_after) from error
 
 
-@on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
+@register_handler(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
         document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
@@ -35,7 +35,7 @@ def read(jobs: Sequence[Job]) -> None:
             parse_document(job.account_id, document, former_title)
 
 
-@on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
+@register_handler(FETCH, name="knowledge.handlers.fetch", queue="extraction")
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:
         document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
@@ -43,7 +43,7 @@ def fetch(jobs: Sequence[Job]) -> None:
             fetch_document(job.account_id, document, former_title)
 
 
-@on(EMBED, name="knowledge.handlers.embed", queue="embedding")
+@register_handler(EMBED, name="knowledge.handlers.embed", queue="embedding")
 def embed(jobs: Sequence[Job]) -> None:
     for job in jobs:
         chunks = [UUID(each) for each in job.payload["chunks"]]

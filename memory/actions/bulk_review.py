@@ -146,9 +146,9 @@ def get_progress(run: BulkRun) -> BulkRunProgress:
 
 
 def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
-    tasks = [NewJob(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
-    events = publish(account_id, topic, tasks)
-    return [events[task.job_key] for task in tasks]
+    new_jobs = [NewJob(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
+    events = publish(account_id, topic, new_jobs)
+    return [events[new_job.job_key] for new_job in new_jobs]
 
 
 def _lock_part(account_id: UUID, part_id: UUID) -> BulkPart | None:

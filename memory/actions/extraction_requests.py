@@ -138,8 +138,8 @@ def _enqueue(
         **owner_of(context),
     )
     job_key = f"{row.pk}:1"
-    task = NewJob(job_key=job_key, payload={"extraction": str(row.pk)})
-    events = publish(context.account_id, EXTRACT, [task])
+    new_job = NewJob(job_key=job_key, payload={"extraction": str(row.pk)})
+    events = publish(context.account_id, EXTRACT, [new_job])
     reason = "" if chat.is_configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 

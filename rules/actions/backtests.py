@@ -53,7 +53,9 @@ def create_backtest(
     )
     backtest.save(force_insert=True)
     publish(
-        account_id, BACKTEST, [NewJob(job_key=f"{backtest.pk}:1", payload={"run": str(backtest.pk)})]
+        account_id,
+        BACKTEST,
+        [NewJob(job_key=f"{backtest.pk}:1", payload={"run": str(backtest.pk)})],
     )
     return backtest
 

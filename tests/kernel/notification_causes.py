@@ -12,7 +12,7 @@ from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.notifications.models import Notification
 from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.publish import NewJob, publish
-from kmapp.outbox.registry import QUEUES, PermanentFailure, on
+from kmapp.outbox.registry import QUEUES, PermanentFailure, register_handler
 from memory.models import MemoryEntry
 from rules.actions.promotion_requests import request_or_promote
 from rules.actions.state_changes import StateChange
@@ -23,7 +23,7 @@ from tests.web.proposals import propose
 FAILING = "tests.notifications.failing"
 
 
-@on("tests.failing", name=FAILING)
+@register_handler("tests.failing", name=FAILING)
 def fail(jobs: Any) -> None:
     raise PermanentFailure("It cannot work.")
 

@@ -11,9 +11,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import job_results, registry
 from kmapp.outbox.deliver import deliver_due
-from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.job_results import JobOutcome
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
 
@@ -38,7 +38,7 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
         return run
 
     for name in errors:
-        registry.on(TOPIC)(handler(name))
+        registry.register_handler(TOPIC)(handler(name))
     return errors
 
 
@@ -96,7 +96,7 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
 def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
     topic = "knowledge.document.read"
     job_results.register_result_function(topic)(lambda *_: JobOutcome(result={"text": "Tea."}))
-    registry.on(topic)(lambda jobs: None)
+    registry.register_handler(topic)(lambda jobs: None)
     with acting(acme):
         return publish(acme.pk, topic, [NewJob(job_key="a:1", payload={})])["a:1"]
 

@@ -25,9 +25,9 @@ from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications
 from kmapp.outbox import registry, tasks
-from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.registry import on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import register_handler
 from kmapp.providers.breaker import Breaker
 from kmapp.providers.errors import CircuitOpen, ProviderTimeout
 from kmapp.web.models import DailyStatistics
@@ -141,7 +141,7 @@ def test_jobs_and_leases_from_before_a_step_back_are_not_stuck(
 ) -> None:
     """One that was due then, one that was leased by a process that died, and one that failed."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    on("test.clock", name="test.clock")(lambda _jobs: None)
+    register_handler("test.clock", name="test.clock")(lambda _jobs: None)
     with acting(acme):
         publish(acme.pk, "test.clock", [NewJob(job_key=str(n), payload={}) for n in range(3)])
         due, leased, failed = Delivery.objects.of(acme).order_by("event__job_key")

@@ -15,7 +15,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.publish import NewJob, publish
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.registry import Job, register_handler
 from tests import makers
 from tests.promises.plugin import RecordFigure
 
@@ -206,7 +206,7 @@ def test_nothing_leaks_through_the_worker(
     leaks: list[str] = []
     events = cycle(EVENTS)
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def look(jobs: Sequence[Job]) -> None:
         [job] = jobs
         visited.append(job.account_id)

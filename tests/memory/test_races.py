@@ -18,8 +18,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.ledger.models import Commit
-from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.publish import NewJob, publish
 from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry

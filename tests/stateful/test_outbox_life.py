@@ -19,9 +19,9 @@ from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.deliver import deliver_due, paused_until, release
 from kmapp.outbox.failed_deliveries import retry_deliveries
-from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery
-from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_handler
 from memory.models import MemoryEntry
 from memory.models.entry_input import NewEntry
 from tests import makers
@@ -82,7 +82,7 @@ class OutboxLife(RuleBasedStateMachine):
         self.batch: list[Planned] = []  # of the worker that died
         self.task = uuid4()
         registry._subscriptions.clear()  # noqa: SLF001
-        on(TOPIC, name="test.life", batch=BATCH)(self.handle)
+        register_handler(TOPIC, name="test.life", batch=BATCH)(self.handle)
 
     @initialize(outcomes=st.lists(st.sampled_from(OUTCOMES), min_size=4, max_size=4))
     def begin(self, outcomes: list[str]) -> None:

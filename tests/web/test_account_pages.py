@@ -14,8 +14,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
-from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 from tests import makers
 from tests.makers import PASSWORD
 from tests.web.pages import page

@@ -116,7 +116,7 @@ def enqueue_reports(
     account_id: UUID, webhooks: Sequence[UUID], source: str, references: Sequence[UUID]
 ) -> None:
     """Enqueue the report of changes to these webhooks."""
-    tasks = [
+    new_jobs = [
         NewJob(
             job_key=f"{webhook}:{reference}",
             payload={"webhook": str(webhook), "source": source, "reference": str(reference)},
@@ -124,7 +124,7 @@ def enqueue_reports(
         for webhook in webhooks
         for reference in references
     ]
-    publish(account_id, SEND, tasks)
+    publish(account_id, SEND, new_jobs)
 
 
 def _lock_webhook(account_id: UUID, webhook_id: UUID) -> Webhook:
