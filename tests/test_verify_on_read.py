@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
 from kmapp.ledger.read_verification import (
     WITHHELD_ROWS,
-    Key,
+    ObjectKey,
     collect_withheld,
     withhold_mismatches,
     withhold_states,
@@ -208,7 +208,7 @@ def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agen
 
 
 def test_version_erased_after_the_read_is_no_mismatch(acme: Account, agent: Agent) -> None:
-    key = Key("memory.memoryentry", UUID(agent.store(TEXT, **OWNER)))
+    key = ObjectKey("memory.memoryentry", UUID(agent.store(TEXT, **OWNER)))
     versions = makers.rows(MemoryVersion, acme)
     makers.agent(acme, ["memory:erase"]).erase(ids=[str(key.object_id)])
     with acting(acme), collect_withheld() as withheld:

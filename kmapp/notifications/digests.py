@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import mark_digest
-from kmapp.notifications.close_notifications import refresh
+from kmapp.notifications.close_notifications import refresh_open_notifications
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
@@ -21,7 +21,7 @@ SEND = "notifications.email"
 def refresh_account(account_id: UUID) -> int:
     """Close what is resolved, and enqueue the digests that are due; return their number."""
     with acting(account_id):
-        return enqueue_digests(account_id, refresh(account_id))
+        return enqueue_digests(account_id, refresh_open_notifications(account_id))
 
 
 def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:

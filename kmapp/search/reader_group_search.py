@@ -76,7 +76,7 @@ def load_reader_group_numbers(collection: Collection, within: AllowedObjects) ->
         return unpack_numbers(b"".join(numbers for (numbers,) in cursor.fetchall()))
 
 
-def find_nearest(
+def find_nearest_in_reader_groups(
     collection: Collection, meaning: QueryVector, *, within: AllowedObjects, limit: int
 ) -> dict[IdText, float]:
     """Return the objects with the nearest vectors and the cosine of their best part.

@@ -10,7 +10,7 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import index_queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
@@ -109,7 +109,7 @@ def _load_chunks(
 ) -> dict[IdText, ChunkData]:
     """Return the data of matches and of the neighbours of seeds."""
     params = [
-        MAX_TRAIT_CHARACTERS,
+        MAX_FEATURE_CHARACTERS,
         account_id,
         *within.parameters,
         IdArray(chunk_ids).array,

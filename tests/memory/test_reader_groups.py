@@ -103,7 +103,9 @@ def find_nearest(account: Account, meaning: QueryVector, within: AllowedObjects)
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
         return list(
-            reader_group_search.find_nearest(collection, meaning, within=within, limit=LIMIT)
+            reader_group_search.find_nearest_in_reader_groups(
+                collection, meaning, within=within, limit=LIMIT
+            )
         )
 
 

@@ -24,7 +24,7 @@ from kmapp.web.statistics.system_charts import DEFAULT_PERIOD, PERIODS, build_sy
 
 
 @count_badge("web:operations")
-def dead_letters(request: WebRequest) -> DeliveryQuerySet:
+def list_failed_jobs(request: WebRequest) -> DeliveryQuerySet:
     return Delivery.objects.of(request.account_id).dead()
 
 
@@ -69,7 +69,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("POST", needs=Permission.OPERATE)
-def try_again(request: WebRequest) -> HttpResponse:
+def retry(request: WebRequest) -> HttpResponse:
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
     revived = retry_deliveries(account_id, [selected.pk] if selected else None)
