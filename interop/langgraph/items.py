@@ -96,7 +96,7 @@ def is_item(memory: Mapping[str, Any]) -> bool:
     )
 
 
-def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
+def serialize_item(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Return a native memory, or a search result with its score, as an item."""
     metadata = memory["metadata"]
     item = {

@@ -18,10 +18,10 @@ from interop.langgraph.items import (
     is_item,
     item_metadata,
     native_filters,
-    output_item,
     parse_item_id,
     parse_namespace,
     searchable_text,
+    serialize_item,
 )
 from interop.langgraph.value_filters import matches
 from interop.protocol_view import ProtocolView
@@ -58,7 +58,9 @@ class Items(ProtocolView):
         item = parse_item_id(namespace, request.GET.get("key"))
         memory = self._keyed(item).find()
         # Clients expect null, not 404, for an item that does not exist.
-        return output_item(memory) if memory and is_item(memory) else JsonResponse(None, safe=False)
+        return (
+            serialize_item(memory) if memory and is_item(memory) else JsonResponse(None, safe=False)
+        )
 
     def delete(self, request: HttpRequest) -> HttpResponse:
         data = self.body()
@@ -93,7 +95,7 @@ class SearchItems(ProtocolView):
         number = NATIVE_LIMIT if conditions else min(offset + limit, NATIVE_LIMIT)
         memories = self._search(prefix, query, number) if query else iterate_items(self, prefix)
         items = (
-            output_item(memory)
+            serialize_item(memory)
             for memory in memories
             if matches(memory["metadata"]["value"], conditions)
         )

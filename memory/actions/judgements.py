@@ -35,7 +35,7 @@ class NewJudgement:
     viewer: Viewer = field(default_factory=Viewer)
 
 
-def judge(
+def store_judgements(
     account_id: UUID, actor: Actor, judgements: Sequence[NewJudgement], source: str
 ) -> list[Judgement]:
     """Store judgements in one commit, and return those that changed. Inside `acting`."""

@@ -23,7 +23,7 @@ from memory.actions.judgements import (
     MAX_QUESTION_LENGTH,
     RELEVANT,
     NewJudgement,
-    judge,
+    store_judgements,
 )
 from memory.actions.record_versions import lock_entries
 from memory.models import Judgement, MemoryExport, Viewer
@@ -46,7 +46,7 @@ def judge_result(request: WebRequest) -> HttpResponse:
     ids = {name: post_text(request, name, 200) for name in NAMES}
     entry_id = uuid_or_404(request.POST.get("entry", ""))
     new = NewJudgement(question=question, entry_id=entry_id, label=label, viewer=_viewer(ids))
-    judge(request.account_id, request.actor, [new], Source.PERSON)
+    store_judgements(request.account_id, request.actor, [new], Source.PERSON)
     if request.htmx:
         context = {"question": question, "viewer": ids, "entry_id": entry_id, "label": label}
         return render(request, BUTTONS, context)
@@ -105,7 +105,7 @@ def import_judgements(request: WebRequest) -> HttpResponse:
     changed = 0
     for first in range(0, len(new), MAX_JUDGEMENTS):
         part = new[first : first + MAX_JUDGEMENTS]
-        changed += len(judge(request.account_id, request.actor, part, Source.IMPORT))
+        changed += len(store_judgements(request.account_id, request.actor, part, Source.IMPORT))
     text = ngettext("%(n)d judgement imported.", "%(n)d judgements imported.", changed)
     return redirect_with_notice(request, text % {"n": changed}, "memory:ranking")
 

@@ -167,13 +167,13 @@ def test_job_that_ends_late_does_not_replace_the_ranking(
     makers.settle()
     judge_all(agent, answers)
     pk = agent.post("memory/rankings", {}, 202)["id"]
-    job = "memory.actions.learn_ranking.learn"
+    job = "memory.actions.learn_ranking.fit_weights"
 
     def learn_after_another_worker(*examples: Any, **prior: Any) -> Any:
-        monkeypatch.setattr(job, fit.learn)
+        monkeypatch.setattr(job, fit.fit_weights)
         run_learning(acme.pk, UUID(pk))
         agent.patch(f"memory/rankings/{pk}", {"status": "shadow"}, 200)
-        return fit.learn(*examples, **prior)
+        return fit.fit_weights(*examples, **prior)
 
     monkeypatch.setattr(job, learn_after_another_worker)
     makers.settle()
