@@ -203,12 +203,12 @@ def _select_archives(
     if preparation.load == "none" or not question.text or (needs_reference and not reference):
         return selected
     query = question.text.replace(reference, " ") if reference else question.text
-    meaning = question.meaning if preparation.load != "keywords" else None
+    query_vector = question.query_vector if preparation.load != "keywords" else None
     account_id = question.account_id
     with acting(account_id):
         rows = readable_archives(account_id, preparation.within)
         rows = rows.filter(pk__in=list(find_references(messages)))
-        relevances = measure_relevance(account_id, query, meaning, rows)
+        relevances = measure_relevance(account_id, query, query_vector, rows)
     scores = {
         pk: _score(relevance, preparation.load, reference)
         for pk, relevance in relevances.items()
@@ -223,8 +223,8 @@ def _select_archives(
 
 def _score(relevance: Relevance, load: str, reference: str) -> float:
     """Return the score from 0 to 1. Terms count only after a phrase that refers back."""
-    words = relevance.words if reference and load != "semantic" else 0.0
-    return max(words, relevance.meaning if load != "keywords" else 0.0)
+    words = relevance.term_share if reference and load != "semantic" else 0.0
+    return max(words, relevance.similarity if load != "keywords" else 0.0)
 
 
 def _load_texts(
