@@ -18,11 +18,11 @@ from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active_models import active_model
-from kmapp.search import index_queries
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query, rank_candidates
-from kmapp.search.index_queries import Collection, QueryVector
-from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.word_queries import (
     WeightedTerms,
     count_terms,
@@ -256,14 +256,12 @@ def rank_archives(
 ) -> list[tuple[UUID, float]]:
     """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
-    within = index_queries.AllowedObjects.from_queryset(rows)
+    within = AllowedObjects.from_queryset(rows)
     words = load_weighted_terms(collection, terms(query))
     lexical_ids = find_best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = {}
     if query_vector:
-        nearest = index_queries.find_nearest(
-            collection, query_vector, within=within, limit=4 * CANDIDATES
-        )
+        nearest = find_nearest(collection, query_vector, within=within, limit=4 * CANDIDATES)
     ids = {*lexical_ids, *nearest}
     measures = load_exact_scores(
         collection, words, query_vector, ids, context_collection=NO_FALLBACK

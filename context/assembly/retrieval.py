@@ -29,8 +29,7 @@ from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.errors import ProviderError, ProviderTimeout
-from kmapp.search.index_queries import QueryVector
-from kmapp.search.query_vector import load_query_vector
+from kmapp.search.query_vector import QueryVector, load_query_vector
 from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
 from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.retrieval import search as documents

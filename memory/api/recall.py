@@ -17,7 +17,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active_models import active_model
 from kmapp.providers.vector_validation import MAX_VALUE
-from kmapp.search.index_queries import QueryVector
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
 from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share, build_viewer

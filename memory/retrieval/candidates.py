@@ -13,11 +13,12 @@ from django.db import connection
 
 from kmapp.database.ids import IdText
 from kmapp.search import bm25, reader_group_search
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.neighbour_evidence import compute_edge_strength
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import MemoryEdge

@@ -13,11 +13,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
-from kmapp.search import index_queries, reader_group_search, vector_code_packing
+from kmapp.search import nearest_search, reader_group_search, scan_limits, vector_code_packing
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.array_tables import unpack_numbers
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.models import CodeCentre, IndexedDocument, PackedCodes, PackedReaderGroup, Vector
 from kmapp.search.posting_packing import pack_recent, purge_removed
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.tasks import pack_vector_codes
 from kmapp.search.vector_code_packing import list_uncoded, pack_codes
 from kmapp.search.vector_codes import Coder
@@ -56,17 +57,17 @@ def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Ac
 
 @pytest.fixture
 def packed(packed_once: Account, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    monkeypatch.setattr(index_queries, "SCAN_FACTOR", 0.0)  # no collection is small
+    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0.0)  # no collection is small
     monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
     yield packed_once
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
 
 
 def pack_all(account: Account) -> None:
     pack_recent(account.pk, COLLECTION, at_least=1)
     pack_codes(account.pk, COLLECTION)
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
 
 
 def list_packed_documents(account: Account, reader_group: str) -> set[str]:
@@ -219,8 +220,8 @@ def test_index_is_used_beyond_the_limits(packed: Account, monkeypatch: pytest.Mo
     meaning = load_vector(packed, first_entry(packed, "ann"))
     within = build_within(packed, Viewer(user_id="ann"))
     before = find_nearest(packed, meaning, within)
-    by_index = Mock(wraps=index_queries.find_nearest)
-    monkeypatch.setattr(index_queries, "find_nearest", by_index)
+    by_index = Mock(wraps=nearest_search.find_nearest)
+    monkeypatch.setattr(nearest_search, "find_nearest", by_index)
     assert find_nearest(packed, meaning, within) == before
     by_index.assert_not_called()
     monkeypatch.setattr(reader_group_search, "MAX_CODES_SIZE", 100)
