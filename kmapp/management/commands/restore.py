@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.dump import restore_backup, restore_checkpoints
+from kmapp.database.backup.restore import restore_backup, restore_checkpoints
 from kmapp.ledger.checkpoint_status import list_deviations
 from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.changes_undone_by_restore import (
