@@ -16,7 +16,7 @@ from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.security.pii import redact_json
 from memory.actions.entries import WriteResult, write_batch
-from memory.actions.record_versions import wrong_status_error
+from memory.actions.entry_locks import wrong_status_error
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entries import owner_of

@@ -14,7 +14,7 @@ from kmapp.accounts.redaction import redact_text
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
-from memory.actions.record_versions import lock_entries
+from memory.actions.entry_locks import lock_entries
 from memory.actions.shadow_comparisons import delete_comparisons_of_people
 from memory.models import Judgement, RankingComparison, Viewer
 from memory.models.entries import owner_of

@@ -24,12 +24,8 @@ from memory.actions.clustering_input import (
 )
 from memory.actions.derived_edges import build_derived_edge
 from memory.actions.entries import write_within_commit
-from memory.actions.record_versions import (
-    lock_against_erasure,
-    lock_entries,
-    lock_entry,
-    update_entry,
-)
+from memory.actions.entry_locks import lock_against_erasure, lock_entries, lock_entry
+from memory.actions.record_versions import update_entry
 from memory.actions.topic_labels import Labeller
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id

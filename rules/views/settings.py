@@ -16,7 +16,7 @@ from kmapp.web.settings_history import list_changes
 from rules.actions.retention import list_expired_decisions
 from rules.actions.settings import INPUT_KEY, change_settings
 from rules.models import RuleBook, RuleDecision
-from rules.promotion.evidence import load_settings
+from rules.promotion.gate import load_settings
 from rules.views.forms import RuleSettingsForm
 
 TEMPLATE = "rules/book/index.html"
