@@ -193,7 +193,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
     "default": {
-        "BACKEND": "kmapp.api.cache_backend.ValkeyCache",
+        "BACKEND": "kmapp.runtime.cache_backend.ValkeyCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "kmapp",
     }

@@ -11,10 +11,12 @@ from django.conf import settings
 
 from kmapp.database.raw_sql import fetch_all
 from kmapp.database.steady_clock import advance_clock
-from kmapp.outbox import publish, purge
+from kmapp.outbox import heartbeats, publish, purge
 from kmapp.outbox.broker import AsyncPublisher, is_crowded
 from kmapp.outbox.deliver import deliver_due, release
 from kmapp.outbox.registry import MAX_RETRY_DELAY, QUEUES
+
+__all__ = ["heartbeats"]  # importing it makes workers and the scheduler report heartbeats
 
 log = structlog.get_logger()
 

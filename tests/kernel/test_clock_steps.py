@@ -15,7 +15,6 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.api.cache_backend import ValkeyCache
 from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count_request
@@ -30,6 +29,7 @@ from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import register_handler
 from kmapp.providers.breaker import Breaker
 from kmapp.providers.errors import CircuitOpen, ProviderTimeout
+from kmapp.runtime.cache_backend import ValkeyCache
 from kmapp.web.models import DailyStatistics
 from kmapp.web.sessions import SEEN, SINCE
 from kmapp.web.statistics.daily import record_days
