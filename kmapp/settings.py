@@ -7,7 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from kmapp.database.response_timeout import build_connection_class
+from kmapp.database.client_statement_timeout import build_connection_class
 from kmapp.runtime import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
@@ -193,7 +193,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
     "default": {
-        "BACKEND": "kmapp.api.cache_backend.ValkeyCache",
+        "BACKEND": "kmapp.runtime.cache_backend.ValkeyCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "kmapp",
     }

@@ -31,7 +31,7 @@ from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
-from kmapp.search import index_queries
+from kmapp.search import scan_limits
 from kmapp.text import tokens
 from tests import makers, process_caches
 from tests.fake_provider import FakeProvider
@@ -156,9 +156,9 @@ def tokenizer() -> None:
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
     clear_model_cache()
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
     now = monotonic()
-    monkeypatch.setattr("kmapp.cache_classes.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.runtime.process_caches.monotonic", lambda: now)
 
 
 @pytest.fixture

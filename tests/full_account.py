@@ -17,7 +17,7 @@ from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
 from kmapp.notifications.kernel_kinds import JOB_FAILED
 from kmapp.notifications.models import Notification
-from kmapp.search import code_packing
+from kmapp.search import vector_code_packing
 from kmapp.search.models import RemovedDocument
 from kmapp.search.posting_packing import pack_recent
 from kmapp.web.site_search.stored_searches import record_search
@@ -106,8 +106,8 @@ def create_full_account(name: str) -> FullAccount:
     agent.post("tool-results", {**result, "conversation_id": f"run-{word}"}, 201)
     makers.settle()
     pack_recent(account.pk, COLLECTION, at_least=1)
-    with patch.object(code_packing, "MIN_SAMPLE", 1):
-        code_packing.pack_codes(account.pk, COLLECTION)
+    with patch.object(vector_code_packing, "MIN_SAMPLE", 1):
+        vector_code_packing.pack_codes(account.pk, COLLECTION)
     with acting(account):
         RemovedDocument.objects.create(
             account=account, collection=word[:30], number=0, terms=[word]

@@ -18,12 +18,12 @@ from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.ledger.actions import recording
 from kmapp.notifications.webhooks.actions import create_webhook, update_webhook
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.outbox.actions import deliver_due, paused_until
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.actions.entries import write_batch
-from memory.actions.judgements import NewJudgement, judge
+from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEntry, Ranking, RankingComparison
@@ -140,7 +140,7 @@ def learned_ranking(entry: MemoryEntry, **values: Any) -> Ranking:
             created_at=entry.created_at,
         )
         new = NewJudgement(question=question, entry_id=entry.pk, label="relevant")
-        judge(account_id, SYSTEM, [new], "person")
+        store_judgements(account_id, SYSTEM, [new], "person")
     return ranking
 
 

@@ -12,17 +12,17 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
-from kmapp.ledger.sealed_changes import commit_cache
-from kmapp.ledger.sealed_reads import (
+from kmapp.ledger.read_verification import (
     WITHHELD_ROWS,
-    Key,
+    ObjectKey,
     collect_withheld,
     withhold_mismatches,
     withhold_states,
 )
+from kmapp.ledger.sealed_changes import commit_cache
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
-from knowledge.retrieval import sealed_chunks
+from knowledge.retrieval import verify_chunks
 from memory.models import MemoryEntry, MemoryVersion
 from rules.evaluation import rule_cache
 from tests import makers
@@ -129,7 +129,7 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
         "text = replace(text, 'blue', 'red')",
     ):
         assert agent.post("knowledge/get", {"citation": citation}, 200)["text"] == first["text"]
-        sealed_chunks._texts.clear()  # noqa: SLF001 - as in a new process
+        verify_chunks._texts.clear()  # noqa: SLF001 - as in a new process
         assert agent.post("knowledge/get", {"citation": citation}, 404)["error"] == "withheld"
         assert agent.post("knowledge/search", query, 200)["withheld"] == 1
     lore = makers.rows(LorebookEntry, acme)[0]
@@ -208,7 +208,7 @@ def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agen
 
 
 def test_version_erased_after_the_read_is_no_mismatch(acme: Account, agent: Agent) -> None:
-    key = Key("memory.memoryentry", UUID(agent.store(TEXT, **OWNER)))
+    key = ObjectKey("memory.memoryentry", UUID(agent.store(TEXT, **OWNER)))
     versions = makers.rows(MemoryVersion, acme)
     makers.agent(acme, ["memory:erase"]).erase(ids=[str(key.object_id)])
     with acting(acme), collect_withheld() as withheld:

@@ -20,7 +20,8 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.erasure_locks import lock_for_erasure, lock_remaining
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.actions import Recording, recording
-from kmapp.outbox.actions import Task, clear_error_messages, publish
+from kmapp.outbox.failed_deliveries import clear_error_messages
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
@@ -112,7 +113,7 @@ def _enqueue_embeddings(
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=False)
     payloads = {f"{row.pk}:{commit.id}": {"archive": str(row.pk)} for row in archives}
-    publish(account_id, EMBED, [Task(job_key=key, payload=payloads[key]) for key in payloads])
+    publish(account_id, EMBED, [NewJob(job_key=key, payload=payloads[key]) for key in payloads])
 
 
 def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:

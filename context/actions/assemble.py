@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from context.actions.prepare_messages import build_new_results, find_archived_results
+from context.actions.conversation_summaries import build_stored_summary, find_summary
+from context.actions.message_results import build_new_results, find_archived_results
 from context.actions.record_call import record_call
-from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
@@ -24,7 +24,7 @@ from context.assembly.messages import (
     uses_anthropic_format,
 )
 from context.assembly.retrieval import Retrieved, retrieve
-from context.assembly.retrieval_requests import assign_variant, shorten_query
+from context.assembly.retrieval_requests import shorten_query
 from context.assembly.snippet_locks import lock_snippets
 from context.assembly.stage_data import (
     Assembled,
@@ -35,6 +35,7 @@ from context.assembly.stage_data import (
 )
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
+from context.assembly.variant_assignment import assign_variant
 from context.models import ContextSettings, ContextSummary, ToolResultArchive
 from context.models.archives import NewResult
 from context.reports.body_digests import body_digest

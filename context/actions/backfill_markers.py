@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from context.archives.archive_markers import collect_markers
+from context.archives.erasure_markers import collect_markers
 from context.assembly.messages import InvalidMessages, check_messages
 from context.models import ContextBody, ContextInput
 from kmapp.accounts.acting import acting

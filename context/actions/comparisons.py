@@ -20,12 +20,12 @@ from context.actions.replays import (
 from context.models import ContextComparison, ContextCostReport, ContextDifference, ContextSettings
 from context.models.comparisons import FITTING, KINDS
 from context.reports.call_report import calculate_cost
-from context.reports.comparison_totals import Distribution, Pair, summarise_changes
+from context.reports.comparison_totals import Distribution, TokenChange, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import NotFound
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import RetryLater
 
 COMPARE = "context.compare"
@@ -60,8 +60,8 @@ def start_comparison(
         created_at=timezone.now(),
     )
     comparison.save(force_insert=True)
-    task = Task(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
-    publish(account_id, COMPARE, [task])
+    new_job = NewJob(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
+    publish(account_id, COMPARE, [new_job])
     return comparison
 
 
@@ -101,7 +101,9 @@ def summarise_comparison(comparison: ContextComparison) -> ComparisonTotals:
         cost_after=Sum("cost_after", filter=FITTING),
     )
     pairs = rows.filter(FITTING).values_list("before", "after")
-    return ComparisonTotals(distribution=summarise_changes(Pair(*pair) for pair in pairs), **counts)
+    return ComparisonTotals(
+        distribution=summarise_changes(TokenChange(*pair) for pair in pairs), **counts
+    )
 
 
 def run_comparison(account_id: UUID, pk: UUID) -> None:

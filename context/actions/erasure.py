@@ -19,10 +19,10 @@ from context.models import (
     ToolResultArchive,
 )
 from kmapp.accounts.erasure_registry import register_erase_handler
+from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.database.erasure_locks import lock_for_erasure
 from kmapp.database.ids import get_uuid7_time
 from kmapp.database.raw_sql import fetch_all
-from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.search.id_arrays import IdArray
 
 FULL_SCAN = 60  # seconds for a scan of all parts of the account

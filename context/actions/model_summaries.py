@@ -16,22 +16,22 @@ from context.models import (
     ContextBody,
     ContextSettings,
     ContextSummary,
-    Extractive,
+    ExtractiveReason,
     ToolResultArchive,
 )
 from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
-from context.summaries.model_summaries import (
+from context.summaries.prompts import prompt
+from context.summaries.summary_requests import (
     RESPONSE_SCHEMA,
     parse_conversation_summary,
     parse_result_summary,
     render_conversation,
     take_excerpt,
 )
-from context.summaries.prompts import prompt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.providers.errors import Refused
 from kmapp.security.pii import redact
@@ -45,18 +45,18 @@ WORDS_PER_TOKEN = 0.7
 Summarised = type[ToolResultArchive] | type[ContextSummary]
 
 
-def initial_reason() -> Extractive:
-    return Extractive.WAITING if chat.is_configured() else Extractive.NO_CHAT_MODEL
+def initial_reason() -> ExtractiveReason:
+    return ExtractiveReason.WAITING if chat.is_configured() else ExtractiveReason.NO_CHAT_MODEL
 
 
 def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
     """Enqueue summaries if a chat model is configured. Inside `acting`."""
     if chat.is_configured() and ids:
-        tasks = [Task(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
-        publish(account_id, topic, tasks)
+        new_jobs = [NewJob(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
+        publish(account_id, topic, new_jobs)
 
 
-def record_failure(account_id: UUID, rows: Summarised, pk: UUID, reason: Extractive) -> None:
+def record_failure(account_id: UUID, rows: Summarised, pk: UUID, reason: ExtractiveReason) -> None:
     """Record why no model wrote the summary. Opens `acting` itself."""
     with acting(account_id):
         rows.objects.of(account_id).filter(pk=pk, summary_by="").update(extractive=reason)
@@ -75,7 +75,7 @@ def summarise_result(account_id: UUID, pk: UUID) -> None:
     parse = partial(parse_result_summary, prompt=system, source=source)
     summary = _request_summary(system, user_prompt, parse)
     if summary is None:
-        record_failure(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
+        record_failure(account_id, ToolResultArchive, pk, ExtractiveReason.BAD_ANSWER)
         return
     with acting(account_id):
         kinds = ContextSettings.objects.get_or_default(account_id).account.redact
@@ -99,7 +99,7 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     if row is None:
         return
     if not messages:
-        record_failure(account_id, ContextSummary, pk, Extractive.GONE)
+        record_failure(account_id, ContextSummary, pk, ExtractiveReason.GONE)
         return
     max_tokens = settings_row.assembly_policy().summary_tokens
     system = prompt(
@@ -109,7 +109,7 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     parse = partial(parse_conversation_summary, prompt=system, source=source, max_tokens=max_tokens)
     summary = _request_summary(system, fence_text("conversation", source), parse)
     if summary is None:
-        record_failure(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)
+        record_failure(account_id, ContextSummary, pk, ExtractiveReason.BAD_ANSWER)
         return
     with acting(account_id):
         ContextSummary.objects.of(account_id).filter(pk=pk).update(

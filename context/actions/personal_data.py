@@ -16,7 +16,7 @@ from context.models import (
 from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
-from kmapp.outbox.actions import clear_error_messages
+from kmapp.outbox.failed_deliveries import clear_error_messages
 
 
 def count_personal_data(account_id: UUID, people: Collection[str]) -> int:

@@ -1,23 +1,18 @@
 """Preparation of messages for a model: placeholders for long results, loads of relevant ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
-
 from context.actions.archives import store_archives
+from context.actions.message_results import build_new_results, find_archived_results
 from context.archives.placeholder_swap import (
     build_replacements,
-    find_archive_id,
     find_back_reference,
     find_references,
     list_older_slots,
     list_oversized_slots,
-    map_calls,
-    map_tool_names,
     slot_position,
 )
 from context.archives.placeholders import render_placeholder
@@ -31,15 +26,13 @@ from context.archives.retrieval import (
 )
 from context.assembly.messages import (
     Message,
-    Slot,
     last_user_text,
     list_slots,
     replace_texts,
 )
 from context.assembly.retrieval_requests import shorten_query
-from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
-from context.models.archives import ArchiveScope, NewResult, sent_sha256
-from context.reports.body_digests import encode_json
+from context.models import ContextSettings, ToolResultArchive
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import NotFound, TooLarge
@@ -47,12 +40,9 @@ from kmapp.text import tokens
 
 MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
 MISSING = "missing"  # the part of a result that does not exist
-MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
 # Characters of loaded results in one response. A conversation may have thousands of placeholders
 # of one result.
 MAX_LOADED = 20_000_000
-# Characters of inputs in one request, which are stored with each text of the result of a call.
-MAX_INPUTS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,61 +104,6 @@ def _render_placeholders(rows: Mapping[Any, ToolResultArchive]) -> dict[Any, str
     }
 
 
-def build_new_results(
-    messages: Sequence[Message], slots_: Iterable[Slot], within: ArchiveScope, **common: str
-) -> list[NewResult]:
-    name, find_call = map_tool_names(messages), map_calls(messages)
-    inputs: dict[int, tuple[Any, int]] = {}  # by identity of the call, with their lengths
-    results, left = [], MAX_INPUTS
-    for slot in slots_:
-        call = find_call(slot)
-        if call and id(call) not in inputs:
-            value = call.input
-            inputs[id(call)] = value, len(encode_json(value))
-        tool_input, length = inputs.get(id(call), (None, 0))
-        if length > left:
-            tool_input, length = None, 0
-        left -= length
-        results.append(
-            NewResult(
-                text=slot.text,
-                tool_name=name(slot)[:100],
-                tool_input=tool_input,
-                tool_call_id=slot.call_id[:200],
-                **within.ids(),
-                **common,
-            )
-        )
-    return results
-
-
-def find_archived_results(
-    rows: ArchiveQuerySet, account_id: UUID, slots_: Iterable[Slot]
-) -> dict[Any, ToolResultArchive]:
-    """Return the archives, among these, of texts that are stored already, by slot position."""
-    # The keyed digest of each text as it was sent, and the digest of a text as it is stored.
-    digests = {
-        slot_position(slot): (
-            sent_sha256(account_id, slot.text),
-            sha256(slot.text.encode()).hexdigest(),
-        )
-        for slot in slots_
-        if len(slot.text) >= MIN_LENGTH and find_archive_id(slot.text) is None
-    }
-    if not digests:
-        return {}
-    sent, stored = map(set, zip(*digests.values(), strict=True))
-    by_digest: dict[str, ToolResultArchive] = {}
-    matching = rows.briefly().filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
-    for archive in matching.order_by("-created_at", "-pk"):
-        by_digest[archive.sent_sha256] = by_digest[archive.sha256] = archive
-    return {
-        position: row
-        for position, (as_sent, as_stored) in digests.items()
-        if (row := by_digest.get(as_sent) or by_digest.get(as_stored))
-    }
-
-
 def prepare_messages(
     account_id: UUID, actor: Actor, messages: Sequence[Message], preparation: Preparation
 ) -> Prepared:
@@ -207,12 +142,12 @@ def _select_archives(
     if preparation.load == "none" or not question.text or (needs_reference and not reference):
         return selected
     query = question.text.replace(reference, " ") if reference else question.text
-    meaning = question.meaning if preparation.load != "keywords" else None
+    query_vector = question.query_vector if preparation.load != "keywords" else None
     account_id = question.account_id
     with acting(account_id):
         rows = readable_archives(account_id, preparation.within)
         rows = rows.filter(pk__in=list(find_references(messages)))
-        relevances = measure_relevance(account_id, query, meaning, rows)
+        relevances = measure_relevance(account_id, query, query_vector, rows)
     scores = {
         pk: _score(relevance, preparation.load, reference)
         for pk, relevance in relevances.items()
@@ -227,8 +162,8 @@ def _select_archives(
 
 def _score(relevance: Relevance, load: str, reference: str) -> float:
     """Return the score from 0 to 1. Terms count only after a phrase that refers back."""
-    words = relevance.words if reference and load != "semantic" else 0.0
-    return max(words, relevance.meaning if load != "keywords" else 0.0)
+    words = relevance.term_share if reference and load != "semantic" else 0.0
+    return max(words, relevance.similarity if load != "keywords" else 0.0)
 
 
 def _load_texts(

@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from context.actions.archives import store_archives
+from context.actions.conversation_summaries import store_summary
 from context.actions.model_summaries import initial_reason
-from context.actions.summaries import store_summary
-from context.archives.archive_markers import collect_markers
+from context.archives.erasure_markers import collect_markers
 from context.assembly.budget import slot_key
 from context.assembly.call_input import Snippet
 from context.assembly.messages import Message

@@ -2,7 +2,7 @@
 
 from context.archives.placeholders import LOAD_TOOL_HISTORY, TOOL
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, register_tools, text
+from kmapp.api.agent_tools import Tool, register_tools, text_schema
 
 
 def build_load_tool(language: str) -> Tool:
@@ -12,8 +12,8 @@ def build_load_tool(language: str) -> Tool:
         description=words["description"],
         path="/v1/tool-results/load",
         scope=Scope.CONTEXT_READ,
-        required={"uuid": text(words["uuid"])},
-        optional={"query": text(words["query"])},
+        required={"uuid": text_schema(words["uuid"])},
+        optional={"query": text_schema(words["query"])},
     )
 
 

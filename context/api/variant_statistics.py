@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from context.api.costs import PeriodInput
 from context.models import ContextSettings
 from context.reports.costs import Period
-from context.reports.variant_statistics import Result, list_results
+from context.reports.variant_statistics import VariantFigures, list_variant_figures
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import ParsedAnswer, serialize_as
@@ -52,11 +52,11 @@ class VariantStatistics(AgentView):
         with acting(self.account):
             settings = ContextSettings.objects.get_or_default(self.account)
             period = Period.of(settings, params)
-            results = [_serialize_result(result) for result in list_results(period)]
+            results = [_serialize_result(result) for result in list_variant_figures(period)]
         return Response({"days": period.days, "shares": settings.variants, "results": results})
 
 
-def _serialize_result(result: Result) -> VariantResult:
+def _serialize_result(result: VariantFigures) -> VariantResult:
     success = result.success
     return serialize_as(
         VariantResult,

@@ -18,11 +18,11 @@ from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active_models import active_model
-from kmapp.search import index_queries
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query, rank_candidates
-from kmapp.search.index_queries import Collection, QueryVector
-from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.word_queries import (
     WeightedTerms,
     count_terms,
@@ -34,8 +34,8 @@ from kmapp.text.terms import chinese_share, terms
 
 CANDIDATES = 50
 NO_FALLBACK = "context.none"  # archives have no second collection
-MEANING_SHARE = 0.5  # share of the cosine in a passage's score
-CHINESE_MEANING_SHARE = 0.72
+VECTOR_SHARE = 0.5  # share of the cosine in a passage's score
+CHINESE_VECTOR_SHARE = 0.72
 MIN_SCORE = 0.05  # passages below this score are left out
 # Characters in which a search looks for the best passages: of all results, the best first, and of
 # each one at least. A result may have a million, of which a second's worth is read.
@@ -116,7 +116,7 @@ class EmbeddedQuery:
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
 
     @cached_property
-    def meaning(self) -> QueryVector | None:
+    def query_vector(self) -> QueryVector | None:
         return load_query_vector(self.account_id, self.text, self.decisions)
 
 
@@ -129,12 +129,12 @@ def load_passages(
     has_header: bool = False,
 ) -> LoadedPassages:
     """Return the passages that match a query, on request under a header. Opens `acting` itself."""
-    account_id, meaning = question.account_id, question.meaning
+    account_id, query_vector = question.account_id, question.query_vector
     with acting(account_id):
         archive = load_archive(account_id, pk, within)
-        cosines = _cosines(account_id, pk, meaning)
+        cosines = _cosines(account_id, pk, query_vector)
     passages = split_passages(archive.result_full)
-    scores = _scores(passages, question.text, meaning, cosines)
+    scores = _scores(passages, question.text, query_vector, cosines)
     header = passages_header(pk, archive.language) if has_header else ""
     room = max_tokens - tokens.count(header)
     selected = select_passages(passages, scores, question.text, max_tokens=room, count=tokens.count)
@@ -150,14 +150,14 @@ def load_passages(
 def _scores(
     passages: Sequence[TextPassage],
     query: str,
-    meaning: QueryVector | None,
+    query_vector: QueryVector | None,
     cosines: Mapping[int, float],
 ) -> dict[int, float]:
     words = score_by_words(passages, query)
-    if meaning is None or not cosines:
+    if query_vector is None or not cosines:
         return words
-    scale = build_cosine_scale(meaning.model)
-    share = MEANING_SHARE + (CHINESE_MEANING_SHARE - MEANING_SHARE) * chinese_share(query)
+    scale = build_cosine_scale(query_vector.model)
+    share = VECTOR_SHARE + (CHINESE_VECTOR_SHARE - VECTOR_SHARE) * chinese_share(query)
     scores = {
         index: (1 - share) * words.get(index, 0.0)
         + share * (scale.normalize(cosines[index]) if index in cosines else 0.0)
@@ -166,28 +166,28 @@ def _scores(
     return {index: score for index, score in scores.items() if score > MIN_SCORE}
 
 
-def _cosines(account_id: UUID, pk: UUID, meaning: QueryVector | None) -> dict[int, float]:
+def _cosines(account_id: UUID, pk: UUID, query_vector: QueryVector | None) -> dict[int, float]:
     """Return the cosine of each passage that has a vector. Inside `acting`."""
-    if meaning is None:
+    if query_vector is None:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT part, 1 - ({meaning.distance_sql}) FROM search_vector "  # noqa: S608 - ours
+            f"SELECT part, 1 - ({query_vector.distance_sql}) FROM search_vector "  # noqa: S608 - ours
             "WHERE account_id = %s AND model_id = %s AND collection = %s AND object_id = %s "
             "AND state = 'READY'",
-            [meaning.literal, account_id, meaning.model.pk, COLLECTION, pk],
+            [query_vector.literal, account_id, query_vector.model.pk, COLLECTION, pk],
         )
         return dict(cursor.fetchall())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    words: float  # the share of its words
-    meaning: float  # of the passage that is nearest
+    term_share: float  # the share of its words
+    similarity: float  # of the passage that is nearest
 
 
 def measure_relevance(
-    account_id: UUID, query: str, meaning: QueryVector | None, rows: ArchiveQuerySet
+    account_id: UUID, query: str, query_vector: QueryVector | None, rows: ArchiveQuerySet
 ) -> dict[UUID, Relevance]:
     """Measure each archive on its own, without normalising over the others. Inside `acting`."""
     query_terms = set(terms(query))
@@ -196,13 +196,13 @@ def measure_relevance(
     words = count_terms(collection, query_terms, pks)
     no_words = WeightedTerms(idf={}, average_length=1.0)
     measures = load_exact_scores(
-        collection, no_words, meaning, map(str, pks), context_collection=NO_FALLBACK
+        collection, no_words, query_vector, map(str, pks), context_collection=NO_FALLBACK
     )
-    scale = build_cosine_scale(meaning.model if meaning else active_model())
+    scale = build_cosine_scale(query_vector.model if query_vector else active_model())
     return {
         pk: Relevance(
-            words=words.get(pk, 0) / len(query_terms) if query_terms else 0.0,
-            meaning=0.0
+            term_share=words.get(pk, 0) / len(query_terms) if query_terms else 0.0,
+            similarity=0.0
             if (cosine := measures.cosine.get(str(pk))) is None
             else scale.normalize(cosine),
         )
@@ -230,9 +230,9 @@ def search_archives(
     with acting(account_id):
         rows = searchable_archives(account_id, within, across=across)
     decisions: list[Mapping[str, Any]] = []
-    meaning = load_query_vector(account_id, query, decisions)
+    query_vector = load_query_vector(account_id, query, decisions)
     with acting(account_id):
-        ranked = rank_archives(account_id, query, meaning, rows)[:limit]
+        ranked = rank_archives(account_id, query, query_vector, rows)[:limit]
         archives = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
     hits, left = [], MAX_SCANNED
     for pk, score in ranked:
@@ -252,20 +252,20 @@ def _find_best_passage(text: str, query: str) -> TextPassage:
 
 
 def rank_archives(
-    account_id: UUID, query: str, meaning: QueryVector | None, rows: ArchiveQuerySet
+    account_id: UUID, query: str, query_vector: QueryVector | None, rows: ArchiveQuerySet
 ) -> list[tuple[UUID, float]]:
     """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
-    within = index_queries.AllowedObjects.from_queryset(rows)
+    within = AllowedObjects.from_queryset(rows)
     words = load_weighted_terms(collection, terms(query))
     lexical_ids = find_best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = {}
-    if meaning:
-        nearest = index_queries.find_nearest(
-            collection, meaning, within=within, limit=4 * CANDIDATES
-        )
+    if query_vector:
+        nearest = find_nearest(collection, query_vector, within=within, limit=4 * CANDIDATES)
     ids = {*lexical_ids, *nearest}
-    measures = load_exact_scores(collection, words, meaning, ids, context_collection=NO_FALLBACK)
+    measures = load_exact_scores(
+        collection, words, query_vector, ids, context_collection=NO_FALLBACK
+    )
     candidates = [
         Candidate(
             id=pk,
@@ -276,5 +276,5 @@ def rank_archives(
         for pk in ids
     ]
     fusion_query = Query(text=query, idf=words.idf)
-    scale = build_cosine_scale(meaning.model if meaning else active_model())
+    scale = build_cosine_scale(query_vector.model if query_vector else active_model())
     return [(UUID(one.id), one.score) for one in rank_candidates(fusion_query, candidates, scale)]

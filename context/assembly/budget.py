@@ -14,7 +14,6 @@ from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.call_input import CallInput, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
-from context.assembly.pruning import hard_clear, soft_trim
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
 from context.assembly.tool_offer import (
@@ -23,6 +22,7 @@ from context.assembly.tool_offer import (
     list_narrower_profiles,
     offer_tools,
 )
+from context.assembly.tool_result_trimming import hard_clear, soft_trim
 from context.summaries.extractive import summarise_turns
 from kmapp.text.tokens import count
 

@@ -1,11 +1,11 @@
-"""The only link to memory, knowledge and rules: retrieval for one call.
+"""Retrieval from memory, knowledge and rules for one call.
 
 The query vector is requested once, outside of any transaction. Then each source runs in its own
 transaction within the remaining time. A source that fails or is too slow is skipped and a decision
 records it: retrieval never fails a call.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
@@ -15,7 +15,6 @@ from uuid import UUID
 import structlog
 
 from context.assembly.call_input import RuleOutcome, Snippet
-from context.assembly.messages import Message, message_text
 from context.assembly.remote_retrieval import search_remote
 from context.assembly.retrieval_requests import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.snippets import (
@@ -29,17 +28,14 @@ from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.errors import ProviderError
-from kmapp.search.index_queries import QueryVector
-from kmapp.search.query_vector import load_query_vector
+from kmapp.search.query_vector import QueryVector, load_query_vector
 from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
 from knowledge.lore.lorebook_evaluation import TriggerSettings
 from knowledge.retrieval import search as documents
-from memory.actions.extraction_requests import MessageContext, enqueue_conversation
-from memory.extraction.conversation import Message as ConversationMessage
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_both_halves
-from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
@@ -241,25 +237,6 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
             for match in answer.matched.live
         ],
     )
-
-
-# --- Flush to memory ------------------------------------------------------------------------------
-
-
-def flush_to_memory(batch: MessageContext, messages: Sequence[Message]) -> dict[str, Any]:
-    """Hand messages to memory; return the decision about it. Inside `acting`."""
-    policy = MemorySettings.objects.get_or_default(batch.account_id)
-    if not policy.memory_enabled or not policy.auto_store:
-        return {"skipped": "automatic storing is off for this account (auto_store)"}
-    texts = [
-        ConversationMessage(role=message["role"], text=text)
-        for message in messages
-        if (text := message_text(message)).strip()
-    ]
-    if all(text.is_system for text in texts):
-        return {"messages": 0}
-    event = enqueue_conversation(batch, texts)
-    return {"messages": len(texts), "event_id": str(event.event_id)}
 
 
 SOURCES: Mapping[str, Callable[[RetrievalRequest, Retrieved], None]] = {

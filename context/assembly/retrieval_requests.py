@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 
-PERCENT = 100
 MAX_QUERY_LENGTH = 4_000  # characters
 QUERY_END = 600  # characters of the end of a long text, where the question usually is
 REMOTE_SOURCES = ("memory", "knowledge")  # sources that another kmapp can serve
@@ -61,23 +59,6 @@ class RetrievalRequest:
             "scope": self.scope,
             "knowledge_sources": list(self.knowledge_sources),
         }
-
-
-def assign_variant(account_id: UUID, conversation_id: str, shares: Mapping[str, int]) -> str | None:
-    """Return a variant by the shares in percent; None without shares or conversation.
-
-    A conversation gets the same variant in every process until the shares change.
-    """
-    if not conversation_id or not shares:
-        return None
-    digest = sha256(f"{account_id}:{conversation_id}".encode()).digest()
-    position = int.from_bytes(digest[:8]) % 10_000 / (10_000 / PERCENT)
-    names = sorted(shares)
-    for name in names:
-        position -= shares[name]
-        if position < 0:
-            return name
-    return names[-1]
 
 
 def shorten_query(text: str) -> str:

@@ -14,8 +14,8 @@ from context.actions.model_summaries import (
     summarise_conversation,
     summarise_result,
 )
-from context.models import ContextComparison, ContextSummary, Extractive, ToolResultArchive
-from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
+from context.models import ContextComparison, ContextSummary, ExtractiveReason, ToolResultArchive
+from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 from kmapp.search.embed_jobs import is_about_these
@@ -23,7 +23,7 @@ from kmapp.search.embed_jobs import is_about_these
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
-@on(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
+@register_handler(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
     archives = sorted({UUID(job.payload["archive"]) for job in jobs})
     try:
@@ -44,7 +44,7 @@ def _fail_comparison(job: Job) -> None:
     ContextComparison.mark_failed(job.account_id, UUID(job.payload["comparison"]))
 
 
-@on(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)
+@register_handler(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run_comparison(job.account_id, UUID(job.payload["comparison"]))
@@ -52,12 +52,12 @@ def compare(jobs: Sequence[Job]) -> None:
 
 def _record_failure_of(rows: Summarised) -> FailureHook:
     def handle_failure(job: Job) -> None:
-        record_failure(job.account_id, rows, UUID(job.payload["id"]), Extractive.FAILED)
+        record_failure(job.account_id, rows, UUID(job.payload["id"]), ExtractiveReason.FAILED)
 
     return handle_failure
 
 
-@on(
+@register_handler(
     SUMMARISE_RESULT,
     name="context.handlers.sum_up_results",
     queue="extraction",
@@ -67,7 +67,7 @@ def summarise_results(jobs: Sequence[Job]) -> None:
     _summarise_each(jobs, ToolResultArchive, summarise_result)
 
 
-@on(
+@register_handler(
     SUMMARISE_CONVERSATION,
     name="context.handlers.sum_up_conversations",
     queue="extraction",
@@ -84,7 +84,7 @@ def _summarise_each(
     for job in jobs:
         pk = UUID(job.payload["id"])
         if not chat.is_configured():  # the model may have been removed
-            record_failure(job.account_id, rows, pk, Extractive.NO_CHAT_MODEL)
+            record_failure(job.account_id, rows, pk, ExtractiveReason.NO_CHAT_MODEL)
             continue
         try:
             summarise(job.account_id, pk)

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from memory.learning.questions import Label, register_labels
 from memory.models import Judgement, Viewer
+from memory.retrieval.learning.questions import Label, register_labels
 
 # The question of a call is stored with its inputs, for as long as these.
 _LABELS = """

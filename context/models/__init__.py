@@ -1,16 +1,16 @@
 """The models of context."""
 
-from context.models.archives import ArchiveQuerySet, Extractive, ToolResultArchive
-from context.models.comparisons import ContextComparison, ContextDifference
-from context.models.reports import (
+from context.models.archives import ArchiveQuerySet, ExtractiveReason, ToolResultArchive
+from context.models.calls import (
     ContextBody,
     ContextCitation,
     ContextCostReport,
     ContextInput,
-    ContextSummary,
     ReportQuerySet,
 )
+from context.models.comparisons import ContextComparison, ContextDifference
 from context.models.settings import ContextSettings
+from context.models.summaries import ContextSummary
 
 __all__ = [
     "ArchiveQuerySet",
@@ -22,7 +22,7 @@ __all__ = [
     "ContextInput",
     "ContextSettings",
     "ContextSummary",
-    "Extractive",
+    "ExtractiveReason",
     "ReportQuerySet",
     "ToolResultArchive",
 ]

@@ -89,7 +89,7 @@ class ArchiveQuerySet(NewestFirstQuerySet["ToolResultArchive"]):
         return self.defer("result_full", "tool_input")
 
 
-class Extractive(models.TextChoices):
+class ExtractiveReason(models.TextChoices):
     """Why a summary quotes the text. Empty if the chat model wrote it."""
 
     NO_CHAT_MODEL = "no_chat_model", _("No chat model is configured")
@@ -113,7 +113,10 @@ class ToolResultArchive(SealedModel):
     result_summary = models.TextField(_("summary"), blank=True)
     summary_by = models.CharField(_("summary model"), max_length=200, blank=True)
     extractive = models.CharField(
-        _("reason for an extractive summary"), max_length=20, choices=Extractive.choices, blank=True
+        _("reason for an extractive summary"),
+        max_length=20,
+        choices=ExtractiveReason.choices,
+        blank=True,
     )
     result_full = models.TextField(_("result"))
     result_length = models.PositiveIntegerField(_("characters"))

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from context.models.reports import ContextCostReport
+from context.models.calls import ContextCostReport
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from kmapp.outbox.background_evaluation import BackgroundEvaluation
 

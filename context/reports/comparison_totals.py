@@ -9,7 +9,7 @@ EDGES = (-50.0, -25.0, -10.0, -1.0, 1.0, 10.0, 25.0, 50.0)  # percent
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenChange:
     before: int
     after: int
 
@@ -48,14 +48,16 @@ class Distribution:
     buckets: list[Bucket] = field(default_factory=list)
 
 
-def summarise_changes(pairs: Iterable[Pair]) -> Distribution:
+def summarise_changes(pairs: Iterable[TokenChange]) -> Distribution:
     all_pairs = list(pairs)
     if not all_pairs:
         return Distribution()
     changes = sorted(pair.percent for pair in all_pairs)
     deciles = quantiles(changes, n=10, method="inclusive") if len(changes) > 1 else changes * 9
     edges = [None, *EDGES, None]
-    total = Pair(sum(pair.before for pair in all_pairs), sum(pair.after for pair in all_pairs))
+    total = TokenChange(
+        sum(pair.before for pair in all_pairs), sum(pair.after for pair in all_pairs)
+    )
     return Distribution(
         before=total.before,
         after=total.after,

@@ -7,7 +7,7 @@ from kmapp.search.wilson_interval import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class VariantFigures:
     """Statistics of one variant. Latency in milliseconds; None without any report."""
 
     variant: str
@@ -20,7 +20,7 @@ class Result:
     cost: float | None  # per call with a price
 
 
-def list_results(period: Period) -> list[Result]:
+def list_variant_figures(period: Period) -> list[VariantFigures]:
     rows = period.query(
         "SELECT variant, count(*),"
         " count(DISTINCT conversation_id) FILTER (WHERE conversation_id <> ''),"
@@ -30,7 +30,7 @@ def list_results(period: Period) -> list[Result]:
         " avg(total)::float, avg(paid) FROM calls GROUP BY 1 ORDER BY 1"
     )
     return [
-        Result(
+        VariantFigures(
             variant=variant,
             calls=calls,
             conversations=conversations,

@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from context.models import ContextSettings
 from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
-from context.reports.variant_statistics import Result, list_results
+from context.reports.variant_statistics import VariantFigures, list_variant_figures
 from context.views.costs import CostsForm, build_calls_url
 from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest
@@ -20,7 +20,7 @@ def variants(request: WebRequest) -> HttpResponse:
     filters = form.cleaned_data if form.is_valid() else {}
     settings = ContextSettings.objects.get_or_default(request.account_id)
     period = Period.of(settings, filters)
-    results = list_results(period)
+    results = list_variant_figures(period)
     context = {
         "form": form,
         "rows": [_row(result, settings, period) for result in results],
@@ -33,7 +33,7 @@ def variants(request: WebRequest) -> HttpResponse:
     return render(request, "context/variants/index.html", context)
 
 
-def _row(result: Result, settings: ContextSettings, period: Period) -> dict[str, Any]:
+def _row(result: VariantFigures, settings: ContextSettings, period: Period) -> dict[str, Any]:
     variant, success = VARIANTS.get(result.variant), result.success
     return {
         "result": result,

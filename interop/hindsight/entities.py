@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema
 from interop.hindsight.banks import BankReport
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.models import EntryQuerySet
 
 MAX_ENTRIES = 10_000  # memories whose entities one request counts
@@ -37,7 +37,7 @@ class EntityReport(BankReport):
             for row in withhold_mismatches(self.account, chunk):
                 yield row.entities
 
-    def entity_output(self, name: str, mentions: int) -> dict[str, Any]:
+    def serialize_entity(self, name: str, mentions: int) -> dict[str, Any]:
         return {
             "id": str(uuid5(self.account, f"entity:{name}")),
             "canonical_name": name,
@@ -52,7 +52,7 @@ class EntityList(EntityReport):
     def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
         limit, offset = self.read_page()
         counts = self.count_entities(entries)
-        items = [self.entity_output(*each) for each in counts[offset : offset + limit]]
+        items = [self.serialize_entity(*each) for each in counts[offset : offset + limit]]
         return {"items": items, "total": len(counts), "limit": limit, "offset": offset}
 
 
@@ -62,7 +62,7 @@ class OneEntity(EntityReport):
 
     def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
         for name, mentions in self.count_entities(entries):
-            output = self.entity_output(name, mentions)
+            output = self.serialize_entity(name, mentions)
             if output["id"] == str(_uuid(parts["entity"])):
                 rows = entries.filter(entities__contains=[name]).order_by("-created_at")
                 newest = list(rows.with_verify_on_read(self.account)[:20])

@@ -9,8 +9,8 @@ from drf_spectacular.utils import extend_schema
 
 from interop.field_validation import field_error, read_texts
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
-from interop.hindsight.memory_output import EXPERIENCE, OBSERVATION, fact_type, memory_output
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from interop.hindsight.serialize import EXPERIENCE, OBSERVATION, fact_type, serialize_memory
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.text import tokens
 from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry
@@ -31,7 +31,7 @@ class Recall(BankView):
         include = data.get("include") if isinstance(data.get("include"), Mapping) else {}
         chunks = {str(hit["id"]): _chunk(hit) for hit in hits}
         return {
-            "results": [memory_output(hit) for hit in hits],
+            "results": [serialize_memory(hit) for hit in hits],
             "trace": {"decisions": response["decisions"]} if data.get("trace") else None,
             "entities": None,
             "chunks": chunks if (include or {}).get("chunks") is not None else None,
@@ -152,7 +152,7 @@ class MemoryList(BankReport):
 
 
 def _list_item(memory: Mapping[str, Any]) -> dict[str, Any]:
-    output = memory_output(memory)
+    output = serialize_memory(memory)
     return {
         **{name: output[name] for name in ("id", "text", "document_id", "tags", "metadata")},
         "context": output["context"] or "",

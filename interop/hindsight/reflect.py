@@ -11,7 +11,7 @@ from context.assembly.fence import Item, create_nonce, render_block
 from context.assembly.snippets import memory_trust
 from interop.field_validation import field_error, read_texts
 from interop.hindsight.memories import Recall
-from interop.hindsight.memory_output import NO_USAGE, fact_type
+from interop.hindsight.serialize import NO_USAGE, fact_type
 from kmapp.api.throttles import count_request
 from kmapp.errors import DomainError, Invalid, Unavailable
 from kmapp.providers import chat

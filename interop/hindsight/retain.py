@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from interop.field_validation import field_error, read_texts
 from interop.hindsight.banks import BankView
-from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
+from interop.hindsight.serialize import NO_USAGE, OWN_FIELDS
 from interop.native_client import NativeResponse
 from kmapp.accounts.acting import acting
 from kmapp.ledger.models import Commit

@@ -113,7 +113,7 @@ def _get_key(metadata: Mapping[str, Any]) -> Any:
     return metadata["name"] if "name" in metadata else metadata.get("key")
 
 
-def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
+def serialize_item(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Return a native memory, or a search result with its score, as an item."""
     metadata = memory["metadata"]
     item = {

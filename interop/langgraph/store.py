@@ -18,10 +18,10 @@ from interop.langgraph.items import (
     is_item,
     item_metadata,
     native_filters,
-    output_item,
     parse_item_id,
     parse_namespace,
     searchable_text,
+    serialize_item,
 )
 from interop.langgraph.value_filters import matches
 from interop.protocol_view import ProtocolView
@@ -58,7 +58,9 @@ class Items(ProtocolView):
         item = parse_item_id(namespace, request.GET.get("key"))
         memory = self._keyed(item).find()
         # Clients expect null, not 404, for an item that does not exist.
-        return output_item(memory) if memory and is_item(memory) else JsonResponse(None, safe=False)
+        return (
+            serialize_item(memory) if memory and is_item(memory) else JsonResponse(None, safe=False)
+        )
 
     def delete(self, request: HttpRequest) -> HttpResponse:
         data = self.body()
@@ -92,7 +94,7 @@ class SearchItems(ProtocolView):
         # Conditions apply to the values of the results, so that more of these are needed.
         number = NATIVE_LIMIT if conditions else min(offset + limit, NATIVE_LIMIT)
         memories = self._search(prefix, query, number) if query else iterate_items(self, prefix)
-        items = (output_item(memory) for memory in memories)
+        items = (serialize_item(memory) for memory in memories)
         matching = (item for item in items if matches(item["value"], conditions))
         return {"items": list(islice(matching, offset, offset + limit))}
 

@@ -8,15 +8,15 @@ from mcp import types
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, list_registered_tools, text
+from kmapp.api.agent_tools import Tool, list_registered_tools, text_schema
 
 Schema = Mapping[str, Any]
 OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array", "items": OBJECT}
 TEXT: Schema = {"type": "string"}
 OWNER = {
-    "user_id": text("The user that it is about."),
-    "run_id": text("The conversation that it is about."),
+    "user_id": text_schema("The user that it is about."),
+    "run_id": text_schema("The conversation that it is about."),
 }
 CONTEXT: Schema = {"type": "object", "description": "Facts about the situation, as JSON."}
 
@@ -26,7 +26,7 @@ MCP_TOOLS = (
         description="Return a block of the memories that matter for a question, for a prompt.",
         path="/v1/memory/inject",
         scope=Scope.MEMORY_READ,
-        required={"query": text("The question or task.")},
+        required={"query": text_schema("The question or task.")},
         optional={
             **OWNER,
             "max_memories": {"type": "integer", "description": "Maximum number of memories."},
@@ -53,7 +53,7 @@ MCP_TOOLS = (
                 "description": "Names of the tools to choose from.",
             },
         },
-        optional={"run_id": text("The run that the decision belongs to.")},
+        optional={"run_id": text_schema("The run that the decision belongs to.")},
     ),
     Tool(
         name="archive_tool_result",
@@ -61,10 +61,10 @@ MCP_TOOLS = (
         path="/v1/tool-results",
         scope=Scope.CONTEXT_WRITE,
         required={
-            "tool_name": text("The tool that returned the result."),
-            "result": text("The whole result."),
+            "tool_name": text_schema("The tool that returned the result."),
+            "result": text_schema("The whole result."),
         },
-        optional={"conversation_id": text("The conversation."), "user_id": OWNER["user_id"]},
+        optional={"conversation_id": text_schema("The conversation."), "user_id": OWNER["user_id"]},
     ),
 )
 

@@ -13,7 +13,7 @@ from interop.mem0.listing import page_response, read_page
 from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.events import serialize_event
+from kmapp.api.event_status import serialize_event
 from kmapp.api.views import AgentView
 from kmapp.outbox.models import OutboxEvent
 from memory.actions.extraction_requests import EXTRACT

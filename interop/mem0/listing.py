@@ -21,7 +21,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
 from kmapp.errors import Invalid
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.api.list_entries import filter_listable
 from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry

@@ -50,7 +50,7 @@ class Tool:
         }
 
 
-def text(description: str) -> dict[str, Any]:
+def text_schema(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
 
 

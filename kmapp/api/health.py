@@ -27,13 +27,13 @@ from rest_framework.views import APIView
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
-from kmapp.api.cache_backend import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
-from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.checkpoint_status import find_deviation, find_unsigned_since
+from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.providers import breaker
+from kmapp.runtime.cache_backend import valkey_cache
 from kmapp.search import read_replica
 
 log = structlog.get_logger()

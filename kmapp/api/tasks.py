@@ -2,10 +2,7 @@
 
 from celery import shared_task
 
-from kmapp.api import heartbeats
 from kmapp.api.idempotency import delete_expired_responses
-
-__all__ = ["heartbeats"]  # importing it makes workers and the scheduler report heartbeats
 
 
 @shared_task

@@ -20,8 +20,8 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from kmapp.api.cache_backend import valkey_cache
 from kmapp.errors import OverBudget, Unavailable
+from kmapp.runtime.cache_backend import valkey_cache
 
 UNGUARDED = Counter(
     "kmapp_throttle_unguarded", "Requests without rate limit because Valkey was unavailable."

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from kmapp.api.agent_tools import AgentTools
-from kmapp.api.events import Event
+from kmapp.api.event_status import OneEvent
 from kmapp.api.health import Health
 from kmapp.api.metrics_endpoint import Metrics
 from kmapp.api.peer_checkpoints import Checkpoints
@@ -15,7 +15,7 @@ urlpatterns = [
     path("health", Health.as_view(), name="liveness"),
     path("metrics", Metrics.as_view(), name="metrics"),
     path("v1/health", Health.as_view(), name="health"),
-    path("v1/events/<uuid:pk>", Event.as_view(), name="event"),
+    path("v1/events/<uuid:pk>", OneEvent.as_view(), name="event"),
     path("v1/checkpoints", Checkpoints.as_view(), name="checkpoints"),
     path("v1/webhooks", WebhookList.as_view(), name="webhooks"),
     path("v1/webhooks/<uuid:pk>", OneWebhook.as_view(), name="webhook"),

@@ -26,7 +26,7 @@ from kmapp.api.unknown_fields import check_unknown_fields, find_warnings
 from kmapp.api.uris import choose_scheme
 from kmapp.api.variant_header import get_requested_variant
 from kmapp.errors import Denied, DomainError
-from kmapp.ledger.sealed_reads import Withheld, collect_withheld
+from kmapp.ledger.read_verification import WithheldResults, collect_withheld
 from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.notifications.seal_mismatches import report_mismatches
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANT_HEADER, Variant
@@ -74,7 +74,7 @@ class AgentView(APIView):
     budget: Budget | None = None
     claim: idempotency.KeyClaim | None = None
     warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
-    withheld: Withheld  # rows that differ from the ledger
+    withheld: WithheldResults  # rows that differ from the ledger
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Set the defaults of `bucket` and `idempotent` from the scopes."""

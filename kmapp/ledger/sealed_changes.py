@@ -9,10 +9,10 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from kmapp.cache_classes import LruCache
 from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.chain import GENESIS_HASH
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, CommitRow, compute_commit_hash, parse_jsonb
+from kmapp.runtime.process_caches import LruCache
 
 MAX_CACHE_BYTES = 32 * 2**20
 CHANGE_BYTES = 16  # bytes of a change

@@ -17,7 +17,7 @@ from kmapp.notifications.models import (
     NotificationRead,
     NotificationSettings,
 )
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 
 RAISED = "notifications.raised"
 
@@ -37,7 +37,7 @@ def notify(account_id: UUID, kind: EventKind, subject: str = "", *, times: int =
     new, now = uuid7(), timezone.now()
     [(pk,)] = fetch_all(_RECORD, [new, account_id, kind.name, subject, times, now, now])
     if pk == new:
-        publish(account_id, RAISED, [Task(job_key=str(pk), payload={"notification": str(pk)})])
+        publish(account_id, RAISED, [NewJob(job_key=str(pk), payload={"notification": str(pk)})])
 
 
 def mark_read(notification: Notification, user: User) -> None:

@@ -31,7 +31,7 @@ def load_subjects(account_id: UUID, rows: Iterable[Notification]) -> Mapping[Row
     }
 
 
-def refresh(account_id: UUID) -> list[Notification]:
+def refresh_open_notifications(account_id: UUID) -> list[Notification]:
     """Close and count the open notifications; return those that stay open. Inside `acting`."""
     delete_old_notifications(account_id)
     rows = list(Notification.objects.of(account_id).open().order_by("-last_at", "-pk"))

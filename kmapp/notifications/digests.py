@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import mark_digest
-from kmapp.notifications.close_notifications import refresh
+from kmapp.notifications.close_notifications import refresh_open_notifications
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 
 SEND = "notifications.email"
 
@@ -21,7 +21,7 @@ SEND = "notifications.email"
 def refresh_account(account_id: UUID) -> int:
     """Close what is resolved, and enqueue the digests that are due; return their number."""
     with acting(account_id):
-        return enqueue_digests(account_id, refresh(account_id))
+        return enqueue_digests(account_id, refresh_open_notifications(account_id))
 
 
 def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
@@ -29,8 +29,8 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     now = timezone.now()
     recipients = list_recipients(account_id)
     due = {each: since for each in recipients if (since := _find_due_since(each, now))}
-    tasks = [
-        Task(
+    new_jobs = [
+        NewJob(
             # One digest for a person and a period, however often this runs.
             job_key=":".join(
                 (str(each.user.pk), _find_last_digest(each, now).isoformat(), since.isoformat())
@@ -43,8 +43,8 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     # Sent before the clock went back: what happens from now on belongs to the next one.
     early = [each.user for each in recipients if (sent := each.settings.digest_at) and sent > now]
     mark_digest(account_id, [*(each.user for each in due), *early], now)
-    publish(account_id, SEND, tasks)
-    return len(tasks)
+    publish(account_id, SEND, new_jobs)
+    return len(new_jobs)
 
 
 def select_new(

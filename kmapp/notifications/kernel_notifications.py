@@ -5,7 +5,6 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.cache_classes import TtlCache
 from kmapp.ledger.chain import ChainProblem
 from kmapp.ledger.checkpoints import register_problem_observer
 from kmapp.notifications.actions import notify
@@ -17,6 +16,7 @@ from kmapp.notifications.kernel_kinds import (
     REFUSALS,
 )
 from kmapp.outbox.registry import Job, register_failure_observer
+from kmapp.runtime.process_caches import TtlCache
 
 REPEAT_SECONDS = 60  # seconds in which this process records the same refusal once
 

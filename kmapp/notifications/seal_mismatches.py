@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.ledger.models import Mismatch
-from kmapp.ledger.sealed_reads import Key, Reason
+from kmapp.ledger.read_verification import ObjectKey, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.notifications.webhooks.actions import report_changes
@@ -29,13 +29,13 @@ def list_mismatches(account_id: UUID) -> list[Mismatch]:
     return list(rows.order_by("-last_seen_at", "-pk")[:50])
 
 
-def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> None:
+def report_mismatches(account_id: UUID, mismatches: Mapping[ObjectKey, Reason]) -> None:
     """Store mismatches, and notify people and webhooks of new ones. Inside `acting`."""
     now = timezone.now()
     rows = Mismatch.objects.of(account_id)
     rows.filter(last_seen_at__lt=now - MISMATCH_PERIOD).delete()
     ids = [key.object_id for key in mismatches]
-    existing = {Key(row.object_type, row.object_id) for row in rows.filter(object_id__in=ids)}
+    existing = {ObjectKey(row.object_type, row.object_id) for row in rows.filter(object_id__in=ids)}
     if existing:  # a row that many requests read is written once a minute
         rows.filter(object_id__in=ids, last_seen_at__lt=now - REFRESHED).update(last_seen_at=now)
     new = [

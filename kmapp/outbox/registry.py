@@ -69,7 +69,7 @@ _subscriptions: dict[str, Subscription] = {}
 _failure_observers: list[FailureObserver] = []
 
 
-def on(
+def register_handler(
     topic: str,
     *,
     name: str = "",

@@ -11,9 +11,12 @@ from django.conf import settings
 
 from kmapp.database.raw_sql import fetch_all
 from kmapp.database.steady_clock import advance_clock
-from kmapp.outbox import actions, purge
+from kmapp.outbox import heartbeats, publish, purge
 from kmapp.outbox.broker import AsyncPublisher, is_crowded
+from kmapp.outbox.deliver import deliver_due, release
 from kmapp.outbox.registry import MAX_RETRY_DELAY, QUEUES
+
+__all__ = ["heartbeats"]  # importing it makes workers and the scheduler report heartbeats
 
 log = structlog.get_logger()
 
@@ -26,15 +29,15 @@ RETENTION = timedelta(days=7)  # of events that are done, so that their outcome 
 def deliver(self: Any, queue: str) -> int:
     task = UUID(self.request.id)
     if self.request.delivery_info.get("redelivered"):
-        actions.release(task)
-    wake_another = partial(actions.wake, {queue})
-    return actions.deliver_due(queue, task=task, seconds=SLICE_SECONDS, wake_another=wake_another)
+        release(task)
+    wake_another = partial(publish.wake, {queue})
+    return deliver_due(queue, task=task, seconds=SLICE_SECONDS, wake_another=wake_another)
 
 
 @shared_task
 def sweep() -> None:
     """Wake every queue, for work of lost messages and lapsed leases. Follow the clock."""
-    actions.wake(set(QUEUES))
+    publish.wake(set(QUEUES))
     _follow_clock()
 
 
@@ -53,7 +56,7 @@ def send(queue: str) -> None:
         deliver.apply_async((queue,), queue=queue, retry=False)
 
 
-actions.wake = AsyncPublisher(send).publish
+publish.wake = AsyncPublisher(send).publish
 
 
 @shared_task

@@ -6,13 +6,10 @@ from uuid import UUID
 
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.index_queries import (
-    AllowedObjects,
-    Collection,
-    QueryVector,
-    find_nearest,
-    is_scan_faster,
-)
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector
+from kmapp.search.scan_limits import is_scan_faster
 
 
 def find_nearest_of_each(

@@ -12,7 +12,7 @@ from kmapp.outbox.registry import Job
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors, Faulted
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.registry import EmbedObjects
+from kmapp.search.embedding_sources import EmbedObjects
 from kmapp.search.vector_storage import (
     EmbeddedPart,
     TextPart,

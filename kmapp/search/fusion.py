@@ -20,8 +20,8 @@ from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
 from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
+from kmapp.text.ranking_features import asks_for_time, compute_ranking_features
 from kmapp.text.terms import chinese_share, opening
-from kmapp.text.traits import asks_for_time, traits
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING_WEIGHT = 0.5
@@ -30,7 +30,7 @@ CONTEXT_SHARE = 0.5  # share of the text with its predecessor in meaning, agains
 
 FULL_LEXICAL_RATIO = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
 ENGLISH_EXPONENT = 0.54  # exponent at which medians of English and Chinese scores are equal
-MAX_TRAIT_CHARACTERS = 400  # characters at the beginning of a text that its traits are read from
+MAX_FEATURE_CHARACTERS = 400  # of the beginning of a text, from which its features are computed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ def compute_signals(
     for number, (each, own_evidence, near) in enumerate(
         zip(pool, evidence, neighbour_evidence, strict=True)
     ):
-        own_traits = traits(each.text)
+        features = compute_ranking_features(each.text)
         links = {position[n]: strength for n, strength in each.links.items() if n in position}
         totals = Signals(
             dense=own_evidence.dense,
@@ -206,9 +206,9 @@ def compute_signals(
             # A text without query words does not begin with one, and parsing beginnings is slow.
             opening=float(each.term_mask > 0 and opening(each.text) in query.idf),
             statement=float(not each.is_question),
-            dated=own_traits.dated if needs_time else 0.0,
-            specific=own_traits.specific,
-            concrete=own_traits.concrete,
+            dated=features.dated if needs_time else 0.0,
+            specific=features.specific,
+            concrete=features.concrete,
             linked=compute_linked_evidence(own_totals, links) if links else 0.0,
             importance=each.importance,
             salience=each.salience,

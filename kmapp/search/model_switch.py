@@ -20,9 +20,9 @@ from kmapp.providers import embedding_model_lifecycle as models
 from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.embedding_sources import EmbeddingSource, list_sources
 from kmapp.search.models import Vector
 from kmapp.search.nearest_indexes import create_indexes, drop_indexes
-from kmapp.search.registry import EmbeddingSource, list_sources
 
 BLOCK_OBJECTS = 64  # objects per query for missing vectors
 DROP_BLOCK_ROWS = 5_000

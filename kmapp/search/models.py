@@ -163,7 +163,7 @@ class PackedPostings(CollectionRow):
 
 
 class PackedReaderGroup(CollectionRow):
-    """The numbers of a reader group's documents in a block; see `kmapp.search.reader_groups`."""
+    """The numbers of a reader group's documents in a block; see `reader_group_search`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "reader_group", "block")
     reader_group = models.CharField(max_length=MAX_READER_GROUP)

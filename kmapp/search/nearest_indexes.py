@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.registry import list_sources
+from kmapp.search.embedding_sources import list_sources
 
 
 @dataclass(frozen=True, slots=True)

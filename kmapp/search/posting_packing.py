@@ -11,9 +11,9 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
 from kmapp.database.raw_sql import binary_cursor, fetch_all
-from kmapp.search.code_packing import remove_packed_codes
-from kmapp.search.packed_arrays import NUMBER, ArrayTable, Key, build_lock_name
+from kmapp.search.array_tables import NUMBER, ArrayTable, Key, build_lock_name
 from kmapp.search.postings import BLOCK, POSTING, pack
+from kmapp.search.vector_code_packing import remove_packed_codes
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it

@@ -1,11 +1,15 @@
 """The vector of a query within the deadline, or the reason why there is none."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
+import numpy as np
 from django.conf import settings
+from numpy.typing import NDArray
+from pgvector import HalfVector
 
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
@@ -13,7 +17,32 @@ from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.fusion import CosineScale
-from kmapp.search.index_queries import QueryVector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryVector:
+    """A query's vector, and the model whose vectors it can be compared with."""
+
+    model: EmbeddingModel
+    literal: str  # the vector in SQL
+
+    @classmethod
+    def from_floats(cls, model: EmbeddingModel, vector: Sequence[float]) -> Self:
+        # Postgres parses it for each statement. Five digits are exact enough for half precision.
+        digits = [f"{number:.5g}" for number in HalfVector(list(vector)).to_list()]
+        return cls(model=model, literal=f"[{','.join(digits)}]")
+
+    def as_array(self) -> "NDArray[np.float32]":
+        return np.array(self.literal[1:-1].split(","), dtype=np.float32)
+
+    @property
+    def sql_type(self) -> str:
+        return f"halfvec({self.model.dimensions:d})"
+
+    @property
+    def distance_sql(self) -> str:
+        """Return the distance in SQL, in the only form that matches the model's index."""
+        return f"embedding::{self.sql_type} <=> %s::{self.sql_type}"
 
 
 def load_query_vector(

@@ -7,8 +7,8 @@ from uuid import UUID
 from celery import shared_task
 
 from kmapp.accounts.for_each_account import run_for_each_account
-from kmapp.search.code_packing import list_uncoded, pack_codes
 from kmapp.search.posting_packing import MIN_PACKED, list_unpacked, pack_recent, purge_removed
+from kmapp.search.vector_code_packing import list_uncoded, pack_codes
 
 
 @shared_task

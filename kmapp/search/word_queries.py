@@ -12,15 +12,8 @@ import numpy as np
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.search import bm25
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import (
-    AllowedObjects,
-    Collection,
-    compute_scan_limit,
-    count_allowed,
-    is_scan_faster,
-    load_statistics,
-)
 from kmapp.search.postings import (
     POSTING,
     Numbers,
@@ -31,7 +24,13 @@ from kmapp.search.postings import (
     match_documents,
     score_documents,
 )
-from kmapp.search.reader_groups import can_use_reader_groups, load_reader_group_numbers
+from kmapp.search.reader_group_search import can_use_reader_groups, load_reader_group_numbers
+from kmapp.search.scan_limits import (
+    compute_scan_limit,
+    count_allowed,
+    is_scan_faster,
+    load_statistics,
+)
 
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
 CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.database.ids import uuid7
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.id_arrays import IdArray
@@ -138,11 +138,11 @@ def _await_vectors(account_id: UUID, version: str, chunks: Sequence[KnowledgeChu
 def _enqueue_embeddings(
     account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
 ) -> None:
-    tasks = [
-        Task(
+    new_jobs = [
+        NewJob(
             job_key=f"{batch[0].pk}:{job}",
             payload={"index_version": version, "chunks": [str(each.pk) for each in batch]},
         )
         for batch in _split_batches(chunks, EMBED_BATCH)
     ]
-    publish(account_id, EMBED, tasks)
+    publish(account_id, EMBED, new_jobs)

@@ -9,11 +9,11 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.response_timeout import extend_statement_timeout
+from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.actions import clear_error_messages
+from kmapp.outbox.failed_deliveries import clear_error_messages
 from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.vector_storage import drop_vectors

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from uuid import UUID
 
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import OutboxEvent
+from kmapp.outbox.publish import NewJob, publish
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import JOB_FAILED
 
@@ -24,14 +24,14 @@ def enqueue_parsing(
     The title that a file states replaces the one whose digest is in `former_titles`, and no title
     that is delivered in the meantime.
     """
-    tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
+    new_jobs: dict[str, list[NewJob]] = {READ: [], FETCH: []}
     for document in documents:
         payload = {"document": str(document.pk)}
         if document.pk in former_titles:
             payload["former_title"] = former_titles[document.pk]
-        task = Task(job_key=f"{document.pk}:{job}", payload=payload)
-        tasks[READ if document.sha256 else FETCH].append(task)
-    events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
+        new_job = NewJob(job_key=f"{document.pk}:{job}", payload=payload)
+        new_jobs[READ if document.sha256 else FETCH].append(new_job)
+    events = publish(account_id, READ, new_jobs[READ]) | publish(account_id, FETCH, new_jobs[FETCH])
     return [events[f"{document.pk}:{job}"] for document in documents]
 
 

@@ -1,7 +1,7 @@
 """Tools that agents can offer to a model to search knowledge."""
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, register_tools, text
+from kmapp.api.agent_tools import Tool, register_tools, text_schema
 
 register_tools(
     Tool(
@@ -9,7 +9,7 @@ register_tools(
         description="Search the organisation's documents for passages to cite, best match first.",
         path="/v1/knowledge/search",
         scope=Scope.KNOWLEDGE_READ,
-        required={"query": text("The question, in your own words.")},
+        required={"query": text_schema("The question, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "Maximum number of passages; 10 if null."}
         },
@@ -21,8 +21,8 @@ register_tools(
         scope=Scope.KNOWLEDGE_READ,
         required={},
         optional={
-            "uri": text("The URI of a citation, from a search."),
-            "id": text("The ID of a passage, instead of a URI."),
+            "uri": text_schema("The URI of a citation, from a search."),
+            "id": text_schema("The ID of a passage, instead of a URI."),
         },
     ),
 )

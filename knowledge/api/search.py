@@ -15,8 +15,8 @@ from knowledge.api.request_serializers import GetInput, KnowledgeSearchInput
 from knowledge.api.response_types import KnowledgeSearchAnswer, QuotedAnswer
 from knowledge.models import KnowledgeChunk
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
-from knowledge.retrieval.sealed_chunks import withhold_chunks
 from knowledge.retrieval.search import KnowledgeSearch, search
+from knowledge.retrieval.verify_chunks import withhold_chunks
 
 SPAN_FIELDS = ("start", "end", "line_start", "line_end")
 

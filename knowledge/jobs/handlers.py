@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from kmapp.errors import ReadOnly, Unavailable
-from kmapp.outbox.registry import Job, RetryLater, on
+from kmapp.outbox.registry import Job, RetryLater, register_handler
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
@@ -31,7 +31,7 @@ def _mark_failed(job: Job) -> None:
     mark_failed(job.account_id, UUID(job.payload["document"]), job.event_id)
 
 
-@on(
+@register_handler(
     READ,
     name="knowledge.handlers.read",
     queue="extraction",
@@ -45,7 +45,7 @@ def read(jobs: Sequence[Job]) -> None:
             parse_document(job.account_id, document, former_title)
 
 
-@on(
+@register_handler(
     FETCH,
     name="knowledge.handlers.fetch",
     queue="extraction",
@@ -58,7 +58,7 @@ def fetch(jobs: Sequence[Job]) -> None:
             fetch_document(job.account_id, document, former_title)
 
 
-@on(EMBED, name="knowledge.handlers.embed", queue="embedding")
+@register_handler(EMBED, name="knowledge.handlers.embed", queue="embedding")
 def embed(jobs: Sequence[Job]) -> None:
     for job in jobs:
         chunks = [UUID(each) for each in job.payload["chunks"]]

@@ -6,7 +6,12 @@ from dataclasses import fields
 from functools import partial
 from uuid import UUID
 
-from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold_mismatches
+from kmapp.ledger.read_verification import (
+    ObjectKey,
+    record_withheld,
+    verify_rows,
+    withhold_mismatches,
+)
 from kmapp.search.passages import estimate_tokens
 from knowledge.lore.lorebook_evaluation import (
     Entry,
@@ -36,10 +41,10 @@ def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookE
     if not sealed or not sealed[0].verify_on_read:
         return sealed
     verdict = verify_rows(account_id, {row.source for row in sealed})
-    refused = [row.pk for row in sealed if not verdict.passes(Key.of(row.source))]
+    refused = [row.pk for row in sealed if not verdict.passes(ObjectKey.of(row.source))]
     if refused:
         record_withheld(refused, verdict.mismatches)
-    return [row for row in sealed if verdict.passes(Key.of(row.source))]
+    return [row for row in sealed if verdict.passes(ObjectKey.of(row.source))]
 
 
 def evaluate_entries(

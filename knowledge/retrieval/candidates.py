@@ -8,11 +8,12 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.database.ids import IdText
-from kmapp.search import index_queries
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
@@ -50,11 +51,7 @@ def load_signals(
     """
     words = load_weighted_terms(collection, terms(text))
     by_words = find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
-    nearest = (
-        index_queries.find_nearest(collection, meaning, within=within, limit=MAX_NEAREST)
-        if meaning
-        else {}
-    )
+    nearest = find_nearest(collection, meaning, within=within, limit=MAX_NEAREST) if meaning else {}
     seeds = [*islice(by_words, MAX_SEEDS), *islice(nearest, MAX_SEEDS)]
     chunks = _load_chunks(collection.account_id, within, {*by_words, *nearest}, seeds)
     measures = load_exact_scores(
@@ -109,7 +106,7 @@ def _load_chunks(
 ) -> dict[IdText, ChunkData]:
     """Return the data of matches and of the neighbours of seeds."""
     params = [
-        MAX_TRAIT_CHARACTERS,
+        MAX_FEATURE_CHARACTERS,
         account_id,
         *within.parameters,
         IdArray(chunk_ids).array,

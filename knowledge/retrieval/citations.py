@@ -14,7 +14,7 @@ from django.db.models.functions import Substr
 from kmapp.errors import Gone, Invalid, NotFound
 from kmapp.search.variants import Versions
 from knowledge.models import ErasedKnowledge, KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.retrieval.sealed_chunks import load_sealed_text
+from knowledge.retrieval.verify_chunks import load_sealed_text
 
 KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"

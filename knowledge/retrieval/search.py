@@ -17,13 +17,14 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.fusion import rank_candidates
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.models import Vector
-from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
+from kmapp.search.scan_limits import restrict_to_ids
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource
@@ -32,7 +33,7 @@ from knowledge.retrieval.candidates import load_signals
 from knowledge.retrieval.citations import load_slices
 from knowledge.retrieval.indexed_text import format_path
 from knowledge.retrieval.merge_adjacent import ChunkRun, merge_chunks
-from knowledge.retrieval.sealed_chunks import withhold_chunks
+from knowledge.retrieval.verify_chunks import withhold_chunks
 
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
 WITHOUT_RUN = frozenset({"run"})

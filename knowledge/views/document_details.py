@@ -18,7 +18,7 @@ from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.time_zones import exists_in_every_zone
-from knowledge.actions.owners_and_reviews import PEOPLE, change_details, complete_review
+from knowledge.actions.document_details import PEOPLE, change_details, complete_review
 from knowledge.models.documents import MAX_TAG_LENGTH, MAX_TAGS
 from knowledge.views.documents import get_document
 

@@ -5,8 +5,8 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.search.word_queries import find_with_all_terms
 from kmapp.text.terms import terms

@@ -8,7 +8,7 @@ from knowledge.views import (
     document_list,
     home_summary,
     images,
-    memory_links,
+    memory_link_search,
     uploads,
     variant_comparison,
     versions,
@@ -21,7 +21,7 @@ urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
     path("knowledge/write/", document_editing.write_document, name="write"),
-    path("knowledge/memory-links/", memory_links.memory_links, name="memory_links"),
+    path("knowledge/memory-links/", memory_link_search.memory_links, name="memory_links"),
     path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
     path("knowledge/comparison/ask/", variant_comparison.save_question, name="ask"),
     path(

@@ -8,8 +8,9 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold_mismatches
-from memory.actions.record_versions import lock_entries, lock_entry, update_entry
+from kmapp.ledger.read_verification import withhold_mismatches
+from memory.actions.entry_locks import lock_entries, lock_entry
+from memory.actions.record_versions import update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import add_counts, take_counts
 

@@ -22,8 +22,9 @@ from memory.actions.entries import (
     write_batch,
     write_within_commit,
 )
+from memory.actions.entry_locks import lock_entries, lock_entry
 from memory.actions.model_requests import InvalidAnswer
-from memory.actions.record_versions import lock_entries, lock_entry, update_entry
+from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision, edit
 from memory.extraction.fact_resolution import FactOutcome, SimilarMemory, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite

@@ -16,13 +16,13 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.outbox.actions import Task, publish
+from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.outbox.publish import NewJob, publish
 from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.entries import needs_review
+from memory.actions.entry_locks import lock_entries
 from memory.actions.follow_up_jobs import BULK, BULK_UNDO
-from memory.actions.record_versions import lock_entries
 from memory.actions.review import Decision
 from memory.actions.review_leases import leased_by_other
 from memory.models import (
@@ -148,9 +148,9 @@ def get_progress(run: BulkRun) -> BulkRunProgress:
 
 
 def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
-    tasks = [Task(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
-    events = publish(account_id, topic, tasks)
-    return [events[task.job_key] for task in tasks]
+    new_jobs = [NewJob(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
+    events = publish(account_id, topic, new_jobs)
+    return [events[new_job.job_key] for new_job in new_jobs]
 
 
 def _lock_part(account_id: UUID, part_id: UUID) -> BulkPart | None:

@@ -20,10 +20,10 @@ from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.batch_queries import find_nearest_of_each
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.models import Vector
-from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.actions.edges import EdgeKey

@@ -9,7 +9,7 @@ from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording
-from memory.actions.record_versions import lock_against_erasure
+from memory.actions.entry_locks import lock_against_erasure
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 

@@ -20,9 +20,10 @@ from kmapp.ledger.models import Commit
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.deduplication import find_existing, find_identical, share_keys
 from memory.actions.edges import write_edges
+from memory.actions.entry_locks import lock_entry
 from memory.actions.follow_up_jobs import index_new_entries
 from memory.actions.quotas import enforce_quotas
-from memory.actions.record_versions import insert_new_entries, lock_entry
+from memory.actions.record_versions import insert_new_entries
 from memory.actions.review import Decision
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings
 from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry

@@ -25,7 +25,7 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.outbox.actions import clear_error_messages
+from kmapp.outbox.failed_deliveries import clear_error_messages
 from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
@@ -88,14 +88,14 @@ def preview_erasure(
         others = others.exclude(id__any_of=IdArray(ids))
         people -= {*others.values_list("user_id", flat=True).distinct()}
         elsewhere = count_personal_data(account_id, people)
-    traces = _Traces(account_id, ids)
+    dependent = _DependentRows(account_id, ids)
     counted: dict[str, QuerySet[Any, Any]] = {
-        "versions": traces.versions,
-        "edges": traces.edges,
-        "vectors": traces.vectors,
-        "stored_responses": traces.responses,
-        "notes": traces.notes.exclude(salt=None),
-        "shared": traces.siblings.values("entry_id").distinct(),
+        "versions": dependent.versions,
+        "edges": dependent.edges,
+        "vectors": dependent.vectors,
+        "stored_responses": dependent.responses,
+        "notes": dependent.notes.exclude(salt=None),
+        "shared": dependent.siblings.values("entry_id").distinct(),
     }
     return ErasurePreview(
         **count_querysets(counted),
@@ -142,7 +142,7 @@ def erase_entries(
     return ErasureResult(memories=len(ids), commit_id=commit.id)
 
 
-class _Traces:
+class _DependentRows:
     """Rows of other tables with data of these memories."""
 
     def __init__(self, account_id: UUID, ids: Sequence[UUID]) -> None:
@@ -233,15 +233,15 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     # From here on, nobody can add a row that is deleted with these entries, so that each is
     # recorded. The steps before take long, and writers of such rows would wait for them.
     list(entries.order_by("pk").select_for_update().values_list("pk"))
-    traces = _Traces(account_id, ids)
+    dependent = _DependentRows(account_id, ids)
     # The rows that the seals lead to come first, since writing the commit deletes the seals.
-    traces.siblings.update(reason="")
-    traces.notes.update(salt=None, input=None, reason="")
-    for row in traces.sealed:
+    dependent.siblings.update(reason="")
+    dependent.notes.update(salt=None, input=None, reason="")
+    for row in dependent.sealed:
         commit.erase(row._meta.label_lower, row.pk)
-    traces.responses.erase_responses()
-    traces.runs.update(reason="")
-    traces.vectors.delete()
+    dependent.responses.erase_responses()
+    dependent.runs.update(reason="")
+    dependent.vectors.delete()
     entries.delete()
 
 

@@ -12,11 +12,11 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redaction import redact_text
 from kmapp.errors import Invalid
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.security.pii import redact_json
 from memory.actions.entries import WriteResult, write_batch
-from memory.actions.record_versions import wrong_status_error
+from memory.actions.entry_locks import wrong_status_error
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entries import owner_of
@@ -138,8 +138,8 @@ def _enqueue(
         **owner_of(context),
     )
     job_key = f"{row.pk}:1"
-    task = Task(job_key=job_key, payload={"extraction": str(row.pk)})
-    events = publish(context.account_id, EXTRACT, [task])
+    new_job = NewJob(job_key=job_key, payload={"extraction": str(row.pk)})
+    events = publish(context.account_id, EXTRACT, [new_job])
     reason = "" if chat.is_configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
-from memory.actions.record_versions import lock_entry, update_entry, wrong_status_error
+from memory.actions.entry_locks import lock_entry, wrong_status_error
+from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 

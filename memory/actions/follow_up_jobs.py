@@ -7,8 +7,8 @@ from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
-from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
+from kmapp.outbox.publish import NewJob, publish, publish_all
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import insert_documents
 from kmapp.search.vector_storage import TextPart, await_vectors, insert_pending
@@ -81,32 +81,33 @@ def enqueue_ordering(
     for entry in entries:
         if entry.run_id:
             runs.setdefault((entry.user_id, entry.run_id), []).append(str(entry.pk))
-    tasks = {
-        EMBED: _entry_tasks((entry.pk for entry in entries), commit_id),
+    new_jobs = {
+        EMBED: _entry_jobs((entry.pk for entry in entries), commit_id),
         ORDER: [
-            Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()
+            NewJob(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids})
+            for ids in runs.values()
         ],
-        TRIAGE: _entry_tasks(proposals, commit_id),
+        TRIAGE: _entry_jobs(proposals, commit_id),
     }
-    events = publish_all(account_id, tasks, also)[EMBED]
-    return [events[task.job_key] for task in tasks[EMBED]]
+    events = publish_all(account_id, new_jobs, also)[EMBED]
+    return [events[new_job.job_key] for new_job in new_jobs[EMBED]]
 
 
 def enqueue_entries(account_id: UUID, topic: str, entries: Iterable[UUID], cause: UUID) -> None:
     """Enqueue one job for each entry; `cause` makes the job keys unique."""
-    publish(account_id, topic, _entry_tasks(entries, cause))
+    publish(account_id, topic, _entry_jobs(entries, cause))
 
 
-def _entry_tasks(entries: Iterable[UUID], cause: UUID) -> list[Task]:
-    return [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
+def _entry_jobs(entries: Iterable[UUID], cause: UUID) -> list[NewJob]:
+    return [NewJob(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
 
 
 def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
     """Enqueue the derivation of edges for visible memories that have vectors."""
-    task = Task(
+    new_job = NewJob(
         job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
     )
-    publish(account_id, RELATE, [task])
+    publish(account_id, RELATE, [new_job])
 
 
 def enqueue_topic_growth(account_id: UUID) -> None:
@@ -119,4 +120,4 @@ def enqueue_topic_growth(account_id: UUID) -> None:
         # Events of the future are from before the clock went back; they must not hide new ones.
         newest = rows.filter(created_at__lte=Now()).order_by("-pk").first()
         if newest:
-            publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])
+            publish(account_id, TOPICS, [NewJob(job_key=str(newest.pk), payload={})])

@@ -15,8 +15,9 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.edges import validate_edge_ends
+from memory.actions.entry_locks import lock_against_erasure
 from memory.actions.follow_up_jobs import index_new_entries
-from memory.actions.record_versions import lock_against_erasure, record_versions
+from memory.actions.record_versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id, redact_field
 from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row

@@ -15,7 +15,7 @@ from kmapp.database.bulk_insert import insert_rows
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
-from memory.actions.record_versions import lock_entries
+from memory.actions.entry_locks import lock_entries
 from memory.actions.shadow_comparisons import delete_comparisons_of_people
 from memory.models import Judgement, RankingComparison, Viewer
 from memory.models.entries import owner_of
@@ -36,7 +36,7 @@ class NewJudgement:
     viewer: Viewer = field(default_factory=Viewer)
 
 
-def judge(
+def store_judgements(
     account_id: UUID, actor: Actor, judgements: Sequence[NewJudgement], source: str
 ) -> list[Judgement]:
     """Store judgements in one commit, and return those that changed. Inside `acting`."""

@@ -12,19 +12,19 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.providers.errors import BadVectors, ProviderError
+from kmapp.search.allowed_objects import AllowedObjects
 from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
-from kmapp.search.index_queries import AllowedObjects
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.actions.shadow_comparisons import select_storable
-from memory.learning.evaluation import DEPTH, compare, is_better, measure_ranking
-from memory.learning.fit import NAMES, Example, build_signal_rows, learn
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
 from memory.models.entries import owner_of
 from memory.retrieval.candidates import collect_candidates
+from memory.retrieval.learning.evaluation import DEPTH, compare, is_better, measure_ranking
+from memory.retrieval.learning.fit import NAMES, Example, build_signal_rows, fit_weights
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.retrieval.search import SearchRequest, filter_entries
 
 MIN_WEIGHT = 0.0005  # so that no variant is left without a signal
@@ -63,7 +63,7 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
         questions = list_questions(account_id, list_labels(account_id)) if ranking else []
     if ranking is None:
         return None
-    live = active.as_used() if active else AccountRanking(0, SHIPPED_WEIGHTS)
+    live = active.to_account_ranking() if active else AccountRanking(0, SHIPPED_WEIGHTS)
     cases = [
         case
         for each in questions
@@ -79,7 +79,7 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     examples = [case.example() for case in training]
     if len(cases) < MIN_QUESTIONS or not held_out or not any(each.right.any() for each in examples):
         return _store_evaluation(ranking, evaluation | {"outcome": "too_few_questions"})
-    fitted = learn(examples, prior=np.array(live.weights))
+    fitted = fit_weights(examples, prior=np.array(live.weights))
     learned = tuple(round(max(MIN_WEIGHT, float(weight)), DECIMALS) for weight in fitted)
     after = {
         id(case): rank_with_weights(case.question.text, case.ranked, learned) for case in cases

@@ -18,9 +18,10 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.notifications.actions import notify
 from kmapp.providers.active_models import active_model
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest
-from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import extract_excerpts

@@ -11,8 +11,8 @@ from django.db.models import Count
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.cache_classes import TtlCache
 from kmapp.errors import Conflict, OverBudget
+from kmapp.runtime.process_caches import TtlCache
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status

@@ -14,10 +14,10 @@ from kmapp.database.advisory_locks import try_lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.outbox.actions import Task, publish
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
+from kmapp.outbox.publish import NewJob, publish
 from memory.models import Ranking, RankingComparison
-from memory.retrieval.rankings import clear_rankings_cache
+from memory.retrieval.active_rankings import clear_rankings_cache
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 
 LEARN = "memory.learn_ranking"
 MIN_QUESTIONS = 20
@@ -60,7 +60,7 @@ def start_learning(account_id: UUID, actor: Actor) -> Ranking:
         ranking.save(force_insert=True)
         commit.add(ranking, "ADD")
     payload = {"ranking": str(ranking.pk)}
-    publish(account_id, LEARN, [Task(job_key=f"{ranking.pk}:1", payload=payload)])
+    publish(account_id, LEARN, [NewJob(job_key=f"{ranking.pk}:1", payload=payload)])
     return ranking
 
 
@@ -79,7 +79,9 @@ def require_questions(questions: list[LabelledQuestion]) -> None:
         )
 
 
-def move(account_id: UUID, ranking_id: UUID, actor: Actor, to: str, reason: str) -> Ranking:
+def change_status(
+    account_id: UUID, ranking_id: UUID, actor: Actor, to: str, reason: str
+) -> Ranking:
     """Change the status, and that of the ranking which it replaces. Inside `acting`.
 
     Retiring the active ranking rolls back: the ranking that it replaced is active again, or the
@@ -90,8 +92,8 @@ def move(account_id: UUID, ranking_id: UUID, actor: Actor, to: str, reason: str)
     ranking = rows.get(ranking_id) or get_ranking(account_id, ranking_id)
     if ranking.status == to:
         return ranking
-    _refuse_leaps(ranking, to)
-    changes = _changes(ranking, to, rows)
+    _check_transition(ranking, to)
+    changes = _list_status_changes(ranking, to, rows)
     reason = redact_reason(account_id, reason)
     with recording(account_id, actor, reason=reason) as commit:
         for row, values in changes:
@@ -103,7 +105,7 @@ def move(account_id: UUID, ranking_id: UUID, actor: Actor, to: str, reason: str)
     return ranking
 
 
-def _changes(
+def _list_status_changes(
     ranking: Ranking, to: str, rows: Mapping[UUID, Ranking]
 ) -> list[tuple[Ranking, dict[str, Any]]]:
     """Return the new values of the ranking and of the one that it replaces or restores."""
@@ -123,7 +125,7 @@ def _changes(
     return [(ranking, {"status": to, **forgotten}), *restored]
 
 
-def _refuse_leaps(ranking: Ranking, to: str) -> None:
+def _check_transition(ranking: Ranking, to: str) -> None:
     is_new = to == Status.ACTIVE and ranking.shadowed_at is None
     if to in MOVES[ranking.status] and not is_new and ranking.weights:
         return

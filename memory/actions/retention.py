@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.actions.record_versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 

@@ -17,12 +17,8 @@ from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
-from memory.actions.record_versions import (
-    lock_entries,
-    lock_entry,
-    update_entry,
-    wrong_status_error,
-)
+from memory.actions.entry_locks import lock_entries, lock_entry, wrong_status_error
+from memory.actions.record_versions import update_entry
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entry_input import redact_field
 

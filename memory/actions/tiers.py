@@ -12,7 +12,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.actions.record_versions import update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.models.entries import MIN_HALF_LIFE_DAYS

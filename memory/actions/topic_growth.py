@@ -15,7 +15,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.actions.clustering_input import (
     AudienceGroup,
     find_audiences,
@@ -25,12 +25,8 @@ from memory.actions.clustering_input import (
 )
 from memory.actions.derived_edges import build_derived_edge
 from memory.actions.entries import write_within_commit
-from memory.actions.record_versions import (
-    lock_against_erasure,
-    lock_entries,
-    lock_entry,
-    update_entry,
-)
+from memory.actions.entry_locks import lock_against_erasure, lock_entries, lock_entry
+from memory.actions.record_versions import update_entry
 from memory.actions.topic_labels import Labeller
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id

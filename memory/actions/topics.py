@@ -21,7 +21,8 @@ from memory.actions import review
 from memory.actions.clustering_input import CURRENT_STATUSES, merge_edges
 from memory.actions.derived_edges import build_derived_edge
 from memory.actions.edges import delete_edges
-from memory.actions.record_versions import lock_entries, lock_entry, update_entry
+from memory.actions.entry_locks import lock_entries, lock_entry
+from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
 from memory.actions.topic_growth import (
     WEIGHT,

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, register_tools, text
+from kmapp.api.agent_tools import Tool, register_tools, text_schema
 from memory.models import MemoryEntry
 
-KIND = {**text("The kind of memory."), "enum": list(MemoryEntry.Kind.values)}
+KIND = {**text_schema("The kind of memory."), "enum": list(MemoryEntry.Kind.values)}
 MAYBE_KIND = {**KIND, "enum": [*KIND["enum"], None]}
 TAGS = {"type": "array", "items": {"type": "string"}, "description": "Short keywords."}
 OWNER_IDS: Mapping[str, Any] = {
-    "user_id": text("The user that the memory is about."),
-    "run_id": text("The conversation that the memory is about."),
+    "user_id": text_schema("The user that the memory is about."),
+    "run_id": text_schema("The conversation that the memory is about."),
 }
-ID = text("The ID of the memory, from a search.")
+ID = text_schema("The ID of the memory, from a search.")
 
 register_tools(
     Tool(
@@ -22,7 +22,7 @@ register_tools(
         description="Search the memories for a question, best match first.",
         path="/v1/memory/search",
         scope=Scope.MEMORY_READ,
-        required={"query": text("The question, in your own words.")},
+        required={"query": text_schema("The question, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "Maximum number of memories; 10 if null."},
             **OWNER_IDS,
@@ -33,7 +33,7 @@ register_tools(
         description="Store one fact, preference or lesson that will be useful later.",
         path="/v1/memory/store",
         scope=Scope.MEMORY_WRITE,
-        required={"text": text("One self-contained statement.")},
+        required={"text": text_schema("One self-contained statement.")},
         optional={"kind": MAYBE_KIND, "tags": TAGS, **OWNER_IDS},
     ),
     Tool(
@@ -41,8 +41,8 @@ register_tools(
         description="Correct a memory that is wrong or out of date.",
         path="/v1/memory/update",
         scope=Scope.MEMORY_WRITE,
-        required={"id": ID, "text": text("The corrected text.")},
-        optional={"reason": text("The reason for the change.")},
+        required={"id": ID, "text": text_schema("The corrected text.")},
+        optional={"reason": text_schema("The reason for the change.")},
     ),
     Tool(
         name="memory_forget",
@@ -50,7 +50,7 @@ register_tools(
         path="/v1/memory/forget",
         scope=Scope.MEMORY_WRITE,
         required={"id": ID},
-        optional={"reason": text("The reason.")},
+        optional={"reason": text_schema("The reason.")},
     ),
     Tool(
         name="memory_get",

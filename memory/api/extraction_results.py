@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.outbox.job_results import JobOutcome, register_result_function
 from memory.actions.extraction_requests import EXTRACT
 from memory.models import Extraction, MemoryEntry

@@ -17,7 +17,7 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
 from memory.actions.feedback import rate_entry
-from memory.actions.judgements import NewJudgement, judge
+from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
 from memory.api.lookup import MemoryReference, filter_readable, get_entry
 from memory.api.request_serializers import MAX_QUERY_LENGTH, build_viewer
@@ -93,7 +93,7 @@ class Feedback(AgentView):
             label=LABELS[data["outcome"]],
             viewer=build_viewer(data),
         )
-        judge(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
+        store_judgements(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
 
     def _rate_foreign_node(self, kind: batch_nodes.NodeKind, request: Request) -> Response:
         """Rate an object of another app."""

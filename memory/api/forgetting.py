@@ -18,7 +18,7 @@ from kmapp.errors import Denied
 from memory.actions import bulk_review, review
 from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
-from memory.actions.record_versions import lock_entry
+from memory.actions.entry_locks import lock_entry
 from memory.actions.review import Decision
 from memory.api import serialize
 from memory.api.lookup import filter_forgettable, get_entry

@@ -19,8 +19,14 @@ from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from memory.actions.judgements import LABELS, MAX_QUESTION_LENGTH, RELEVANT, NewJudgement, judge
-from memory.actions.rankings import get_ranking, move, start_learning
+from memory.actions.judgements import (
+    LABELS,
+    MAX_QUESTION_LENGTH,
+    RELEVANT,
+    NewJudgement,
+    store_judgements,
+)
+from memory.actions.rankings import change_status, get_ranking, start_learning
 from memory.api.lookup import filter_readable
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
@@ -158,7 +164,7 @@ class Judgements(AgentView):
                 )
                 for each in judgements
             ]
-            changed = judge(self.account, self.actor, new, Judgement.Source.IMPORT)
+            changed = store_judgements(self.account, self.actor, new, Judgement.Source.IMPORT)
             return self.seal(Response({"changed": len(changed)}))
 
     def _refuse_unreadable(self, judgements: Sequence[Mapping[str, Any]]) -> None:
@@ -204,7 +210,9 @@ class OneRanking(AgentView):
     def patch(self, request: Request, pk: UUID) -> Response:
         params = parse(StatusInput, request)
         with acting(self.account):
-            ranking = move(self.account, pk, self.actor, params["status"], params.get("reason", ""))
+            ranking = change_status(
+                self.account, pk, self.actor, params["status"], params.get("reason", "")
+            )
             return Response(serialize_as(RankingAnswer, ranking))
 
 

@@ -15,7 +15,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.canonical import MAX_INTEGER
 from kmapp.ledger.models import Commit
-from kmapp.ledger.sealed_reads import Key, withhold_states
+from kmapp.ledger.read_verification import ObjectKey, withhold_states
 from kmapp.ledger.verify import verify_account
 from memory.api import serialize
 from memory.api.ledger_response_types import (
@@ -66,7 +66,7 @@ class History(AgentView):
             versions = rows[: page["limit"]]
             following = versions[-1].version if len(rows) > len(versions) else None
             if entry.verify_on_read:
-                versions = withhold_states(self.account, Key.of(entry), versions)
+                versions = withhold_states(self.account, ObjectKey.of(entry), versions)
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in versions])
             serialized = [
                 serialize.serialize_version(row, commits.get(row.commit_id)) for row in versions

@@ -18,7 +18,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import MAX_ID_LENGTH, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from memory.api import serialize
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.api.response_types import ListAnswer

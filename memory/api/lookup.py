@@ -15,7 +15,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, any_of
 from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion

@@ -11,22 +11,22 @@ from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import serialize_as
-from kmapp.api.rules_in_answers import evaluate_rules
+from kmapp.api.rule_evaluator import evaluate_rules
 from kmapp.api.throttles import count_request
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active_models import active_model
 from kmapp.providers.vector_validation import MAX_VALUE
-from kmapp.search.index_queries import QueryVector
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
 from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share, build_viewer
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.filter_expressions import parse_filter
 from memory.retrieval.prompt_block import build_prompt_block
-from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import SearchRequest

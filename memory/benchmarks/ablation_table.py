@@ -6,7 +6,7 @@ import numpy as np
 
 from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.benchmarks.weight_tuning import Figures, QuestionFile, evaluate, evaluate_held_out
-from memory.learning.fit import NAMES, Example, Matrix
+from memory.retrieval.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")
@@ -14,12 +14,13 @@ STEPS = [round(0.1 * step, 1) for step in range(10)]
 MIN_CANDIDATES = 20  # candidates that a step of the scale needs for a meaningful share
 CONFIDENCE = (
     "The `relevance` of a result and the `confidence` of a response are probabilities, calculated",
-    "by `kmapp/search/calibration.py` from the score and its distance from the scores of the next",
-    "results, with the numbers that `manage.py retrieval calibrate DATA` prints. `has_relevant` is",
-    "true from a confidence of 0.3, which about nine of ten questions with an answer reach in each",
-    "of these sets. The tables are of probabilities fitted on other conversations, with half of",
-    "the weight on questions without an answer: it is removed, or the question is about another",
-    "conversation. Questions with the name of the other speaker are not fitted, only measured.",
+    "by `kmapp/search/score_calibration.py` from the score and its distance from the scores of the",
+    "next results, with the numbers that `manage.py retrieval calibrate DATA` prints.",
+    "`has_relevant` is true from a confidence of 0.3, which about nine of ten questions with an",
+    "answer reach in each of these sets. The tables are of probabilities fitted on other",
+    "conversations, with half of the weight on questions without an answer: it is removed, or the",
+    "question is about another conversation. Questions with the name of the other speaker are not",
+    "fitted, only measured.",
     "The *facts* are 40 short, unrelated memories with a question each, in both languages: from",
     "scores alone, fitted on the other sets, 30 % of their questions would reach 0.3 in English",
     "and 12 % in Chinese. *Responses*: any of the first ten results is relevant.",

@@ -1,4 +1,4 @@
-"""Calibration of the probabilities in `kmapp.search.calibration`, and refusal of questions.
+"""Calibration of the probabilities in `kmapp.search.score_calibration`, and refusal of questions.
 
 Half of the weight is on questions that the memories do not answer, of two kinds: those of the file
 without the memories that answer them, and those about another collection. A third kind, questions
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
 from kmapp.search.fusion import rank_candidates
+from kmapp.search.score_calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.minimum_score import build_collection
 from memory.benchmarks.offline_retrieval import (
@@ -205,7 +205,7 @@ def _exchange_speakers(collections: Sequence[Mapping[str, Any]]) -> list[dict[st
 
 
 def render_constants(cases: Sequence[Case]) -> Iterator[str]:
-    """Return the constants of `kmapp.search.calibration` fitted on all cases."""
+    """Return the constants of `kmapp.search.score_calibration` fitted on all cases."""
     yield f"RESULT = {Observations.of_results(cases).fit()}"
     yield f"RESPONSE = {Observations.of_responses(cases).fit()}"
 

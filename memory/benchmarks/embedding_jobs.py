@@ -14,7 +14,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from memory.actions.entries import write_batch

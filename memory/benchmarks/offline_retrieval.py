@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kmapp.database.ids import IdText
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import bm25
-from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.passages import (
     Passage,
     Template,
@@ -238,7 +238,7 @@ class _Collection:
             term_mask=bm25.build_term_mask(idf, frequencies),
             neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],
-            text=text[:MAX_TRAIT_CHARACTERS],
+            text=text[:MAX_FEATURE_CHARACTERS],
             is_question=text.rstrip()[-1:] in QUESTION_MARKS,
         )
 

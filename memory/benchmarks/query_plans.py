@@ -20,7 +20,9 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER
-from kmapp.search.index_queries import AllowedObjects, QueryVector, clear_query_caches
+from kmapp.search.allowed_objects import AllowedObjects
+from kmapp.search.query_vector import QueryVector
+from kmapp.search.scan_limits import clear_query_caches
 from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer

@@ -22,15 +22,15 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import SALT_BYTES, digest, encode_canonical
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash
 from kmapp.ledger.models import Commit, Note
-from kmapp.management.accounts import list_all_accounts
+from kmapp.management.account_options import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.code_packing import pack_codes
 from kmapp.search.document_index import encode_document
 from kmapp.search.nearest_indexes import create_indexes, drop_indexes
 from kmapp.search.posting_packing import pack_recent
+from kmapp.search.vector_code_packing import pack_codes
 from memory.actions.derived_edges import NEXT_WEIGHT, build_derived_edge
 from memory.actions.follow_up_jobs import EMBED
 from memory.actions.record_versions import build_version

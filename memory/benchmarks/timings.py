@@ -26,8 +26,9 @@ from kmapp.database.raw_sql import binary_cursor
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.index_queries import Collection, QueryVector
-from kmapp.search.reader_groups import find_nearest
+from kmapp.search.allowed_objects import Collection
+from kmapp.search.query_vector import QueryVector
+from kmapp.search.reader_group_search import find_nearest_in_reader_groups
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import CapturedStatement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
@@ -157,7 +158,11 @@ class Bench:
         within = build_allowed_objects(self.account.pk, request)
         with acting(self.account):
             got, nearest = (
-                list(find_nearest(collection, vector, within=each, limit=MAX_PER_LIST))
+                list(
+                    find_nearest_in_reader_groups(
+                        collection, vector, within=each, limit=MAX_PER_LIST
+                    )
+                )
                 for each in (within, replace(within, is_scanned=True))
             )
         first, whole = (

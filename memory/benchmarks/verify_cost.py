@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from kmapp.accounts.models import Account
-from kmapp.search.index_queries import QueryVector
+from kmapp.search.query_vector import QueryVector
 from memory.benchmarks.timings import VIEWERS, Bench, set_verification
 from memory.retrieval.search import SearchRequest, search_with_vector
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kmapp.search.fusion import compute_signals, rank_candidates
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion
-from memory.learning.fit import Example, Matrix, build_signal_rows, learn
+from memory.retrieval.learning.fit import Example, Matrix, build_signal_rows, fit_weights
 
 DEPTHS = (5, 10, 20)
 
@@ -89,7 +89,7 @@ def evaluate_held_out(sources: Sequence[QuestionFile]) -> dict[str, Figures]:
     for source in sources:
         figures = figures_by_source.setdefault(source.name, Figures())
         for is_held_out in source.folds():
-            weights = learn(list_training_examples(sources, source, is_held_out))
+            weights = fit_weights(list_training_examples(sources, source, is_held_out))
             for n, example in enumerate(source.examples):
                 if is_held_out(n):
                     figures.add(example, weights)

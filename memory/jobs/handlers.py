@@ -8,7 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.errors import Conflict, OverBudget
 from kmapp.notifications.kernel_notifications import report_refusal
-from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, on
+from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from kmapp.search.embed_jobs import is_about_these
@@ -42,7 +42,7 @@ TOPICS_INTERVAL = 600  # seconds between runs of topic growth
 PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 
-@on(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
+@register_handler(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
     account_id, entries, cause = jobs[0].account_id, _list_entries(jobs), jobs[0].event_id
     with acting(account_id):  # first, so that some vector is pending until all are stored
@@ -56,7 +56,7 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
     return _errors_by_job(jobs, failed)
 
 
-@on(EMBED_CONTEXT, name="memory.handlers.embed_context", batch=32, queue="embedding")
+@register_handler(EMBED_CONTEXT, name="memory.handlers.embed_context", batch=32, queue="embedding")
 def embed_context(jobs: Sequence[Job]) -> JobErrors:
     return _errors_by_job(jobs, _embed(embed_contexts, jobs))
 
@@ -84,13 +84,13 @@ def _errors_by_job(jobs: Sequence[Job], failed: Mapping[UUID, Exception]) -> Job
     }
 
 
-@on(ORDER, name="memory.handlers.order")
+@register_handler(ORDER, name="memory.handlers.order")
 def order(jobs: Sequence[Job]) -> None:
     for job in jobs:
         derive_run_order(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
-@on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
+@register_handler(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
 def extract_memories(jobs: Sequence[Job]) -> None:
     """Extract memories. A bad answer is final; an unavailable model uses up no attempt."""
     if not chat.is_configured():
@@ -120,19 +120,19 @@ def _report_refusal(job: Job, code: str) -> None:
     report_refusal(job.account_id, Actor.parse(row.actor), code)
 
 
-@on(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
+@register_handler(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         triage_entry(job.account_id, UUID(job.payload["entry"]))
 
 
-@on(RELATE, name="memory.handlers.relate_memories", queue="clustering")
+@register_handler(RELATE, name="memory.handlers.relate_memories", queue="clustering")
 def relate_memories(jobs: Sequence[Job]) -> None:
     for job in jobs:
         derive_edges(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
-@on(
+@register_handler(
     TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", one_per_host=True
 )
 def grow_account_topics(jobs: Sequence[Job]) -> None:
@@ -142,7 +142,7 @@ def grow_account_topics(jobs: Sequence[Job]) -> None:
     refresh_suggestions(jobs[0].account_id, run.suggestions, examined=examined)
 
 
-@on(
+@register_handler(
     LEARN,
     name="memory.handlers.learn_ranking",
     queue="clustering",
@@ -156,13 +156,13 @@ def learn_ranking(jobs: Sequence[Job]) -> None:
             raise RetryLater(error.code, seconds=PROVIDER_PAUSE) from error
 
 
-@on(BULK, name="memory.handlers.decide_part")
+@register_handler(BULK, name="memory.handlers.decide_part")
 def decide_part(jobs: Sequence[Job]) -> None:
     for job in jobs:
         bulk_review.run_part(job.account_id, UUID(job.payload["part"]))
 
 
-@on(BULK_UNDO, name="memory.handlers.undo_part")
+@register_handler(BULK_UNDO, name="memory.handlers.undo_part")
 def undo_part(jobs: Sequence[Job]) -> None:
     for job in jobs:
         bulk_review.undo_part(job.account_id, UUID(job.payload["part"]))

@@ -53,7 +53,7 @@ def add_subcommands(verbs: Any) -> None:
     for name in ("user", "agent", "run", "title"):
         adding.add_argument(f"--{name}", default="")
     adding.add_argument("--kind", choices=MemoryEntry.Kind.values, default="fact")
-    adding.add_argument("--importance", type=_share, help="from 0 to 1")
+    adding.add_argument("--importance", type=_parse_share, help="from 0 to 1")
     adding.add_argument("--tag", action="append", default=[])
     changing = add("update", "correct one memory")
     changing.add_argument("id", type=UUID)
@@ -72,7 +72,7 @@ def add_verb(verbs: Any, name: str, meaning: str, *, has_json: bool = False) -> 
     return verb
 
 
-def _share(options: str) -> float:
+def _parse_share(options: str) -> float:
     share = float(options)
     if not 0 <= share <= 1:
         raise ArgumentTypeError(f"{options} is not from 0 to 1")
@@ -108,12 +108,12 @@ def _list(account: Account, options: Namespace) -> Rows:
 def _get(account: Account, options: Namespace) -> Rows:
     with acting(account):
         fields = (*LISTED_FIELDS, *MORE, *TIMES, "version")
-        return [_serialize(_one(account, options.id), fields)]
+        return [_serialize(_get_entry(account, options.id), fields)]
 
 
 def _history(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        _one(account, options.id)
+        _get_entry(account, options.id)
         rows = MemoryVersion.objects.of(account).filter(entry_id=options.id).order_by("version")
         return [
             {
@@ -158,7 +158,7 @@ def _decision(account: Account, options: Namespace) -> Decision:
     return Decision(account_id=account.pk, entry_id=options.id, actor=SYSTEM, reason=options.reason)
 
 
-def _one(account: Account, pk: UUID) -> MemoryEntry:
+def _get_entry(account: Account, pk: UUID) -> MemoryEntry:
     entry = MemoryEntry.objects.of(account).filter(pk=pk).first()
     if entry is None:
         raise NotFound("Memory not found.")

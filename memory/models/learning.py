@@ -114,7 +114,7 @@ class Ranking(SealedModel):
     def __str__(self) -> str:
         return f"r{self.number}"
 
-    def as_used(self) -> AccountRanking:
+    def to_account_ranking(self) -> AccountRanking:
         """Return what a search needs of it."""
         weights: dict[str, Any] = self.weights
         return AccountRanking(self.number, tuple(float(weights[name]) for name in LEARNED_WEIGHTS))

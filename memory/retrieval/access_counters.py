@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from kmapp.api.cache_backend import valkey_cache
+from kmapp.runtime.cache_backend import valkey_cache
 
 TTL_SECONDS = 86_400
 _ADD_SCRIPT = """

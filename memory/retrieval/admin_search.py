@@ -10,9 +10,9 @@ from django.db.models import Q
 
 from kmapp.database.ids import IdText
 from kmapp.providers.active_models import active_model
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.fusion import rank_candidates
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
-from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import EntryQuerySet

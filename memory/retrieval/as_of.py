@@ -15,7 +15,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from kmapp.search.index_queries import AllowedObjects
+from kmapp.search.allowed_objects import AllowedObjects
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 
 MAX_OLD_TEXTS = 500

@@ -12,12 +12,13 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.database.ids import IdText
-from kmapp.search import bm25, reader_groups
+from kmapp.search import bm25, reader_group_search
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.neighbour_evidence import compute_edge_strength
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import MemoryEdge
@@ -64,7 +65,9 @@ def collect_candidates(
     words = load_weighted_terms(collection, terms(text))
     word_scores = find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
     cosines = (
-        reader_groups.find_nearest(collection, meaning, within=within, limit=MAX_PER_LIST)
+        reader_group_search.find_nearest_in_reader_groups(
+            collection, meaning, within=within, limit=MAX_PER_LIST
+        )
         if meaning
         else {}
     )
@@ -111,7 +114,7 @@ def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Cand
             words.idf, term_counts, term_counts.total(), max(words.average_length, 1.0)
         ),
         term_mask=bm25.build_term_mask(words.idf, term_counts),
-        text=old_text[:MAX_TRAIT_CHARACTERS],
+        text=old_text[:MAX_FEATURE_CHARACTERS],
         is_question=old_text.rstrip()[-1:] in QUESTION_MARKS,
     )
 
@@ -164,7 +167,7 @@ def _load_surroundings(
     """
     edges: tuple[Any, ...] = (account_id, list(EVIDENCE_TYPES))
     parameters: list[Any] = [
-        *(IdArray(seeds).array, MAX_TRAIT_CHARACTERS, list(QUESTION_MARKS), account_id),
+        *(IdArray(seeds).array, MAX_FEATURE_CHARACTERS, list(QUESTION_MARKS), account_id),
         *(*within.parameters, IdArray(candidate_ids).array),
         *(*edges, MAX_NEIGHBOURS, *edges, MAX_NEIGHBOURS, *edges),
     ]

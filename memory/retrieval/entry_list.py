@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.errors import Invalid
-from kmapp.search.index_queries import QueryVector
+from kmapp.search.query_vector import QueryVector
 from kmapp.web import bounded_counts
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin

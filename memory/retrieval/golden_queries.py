@@ -8,8 +8,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.index_queries import QueryVector
 from kmapp.search.models import Vector
+from kmapp.search.query_vector import QueryVector
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.search import SearchRequest, search_with_vector

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.acting import acting
 from kmapp.text import tokens
 from memory.models import MemoryEntry
+from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.prompt_block import build_prompt_block
-from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import DEFAULT_LIMIT, Hit, SearchRequest, search_memories

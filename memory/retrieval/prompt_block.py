@@ -6,9 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.search.calibration import MIN_CONFIDENCE
-from kmapp.search.index_queries import QueryVector
-from kmapp.search.query_vector import load_query_vector
+from kmapp.search.query_vector import QueryVector, load_query_vector
+from kmapp.search.score_calibration import MIN_CONFIDENCE
 from kmapp.text import tokens
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import MAX_INJECTED

@@ -11,21 +11,21 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.acting import acting
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
-from kmapp.search.calibration import (
+from kmapp.search.allowed_objects import AllowedObjects
+from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.id_arrays import IdArray
+from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
+from kmapp.search.read_replica import run_on_replica
+from kmapp.search.reranking import compute_candidate_limit, rerank_results
+from kmapp.search.score_calibration import (
     COMPARED_RESULTS,
     RESPONSE_CALIBRATION,
     RESULT_CALIBRATION,
     compute_level,
 )
-from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
-from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, QueryVector
-from kmapp.search.query_vector import build_cosine_scale, load_query_vector
-from kmapp.search.read_replica import run_on_replica
-from kmapp.search.reranking import compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.extraction.fact_resolution import normalize_for_comparison

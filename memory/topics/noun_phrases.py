@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
+from kmapp.text.ranking_features import MAX_NAME_LENGTH
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
-from kmapp.text.traits import MAX_NAME_LENGTH
 
 MIN_WORD_LENGTH = 2
 _CLAUSE = re.compile(r"[.,;:!?()\[\]\"“”。，；：！？、（）《》「」\n]+|(?<=\s)[-–—]+(?=\s)")

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.providers.active_models import active_model
-from kmapp.search.index_queries import QueryVector
-from kmapp.search.query_vector import load_query_vector
+from kmapp.search.query_vector import QueryVector, load_query_vector
 from kmapp.web import bounded_counts
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.bounded_pages import paginate_bounded

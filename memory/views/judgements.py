@@ -16,6 +16,7 @@ from kmapp.ledger.canonical import Unstorable, check_storable
 from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
+from memory.actions.entry_locks import lock_entries
 from memory.actions.exports import record_export
 from memory.actions.judgements import (
     LABELS,
@@ -23,12 +24,11 @@ from memory.actions.judgements import (
     MAX_QUESTION_LENGTH,
     RELEVANT,
     NewJudgement,
-    judge,
+    store_judgements,
 )
-from memory.actions.record_versions import lock_entries
-from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.entries import OWNER_IDS
+from memory.retrieval.learning.question_file import build_question_file
 
 BUTTONS = "components/judgement.html"
 MAX_FILE_BYTES = 5 * 2**20  # of an imported file
@@ -46,7 +46,7 @@ def judge_result(request: WebRequest) -> HttpResponse:
     ids = {name: post_text(request, name, 200) for name in NAMES}
     entry_id = uuid_or_404(request.POST.get("entry", ""))
     new = NewJudgement(question=question, entry_id=entry_id, label=label, viewer=_viewer(ids))
-    judge(request.account_id, request.actor, [new], Source.PERSON)
+    store_judgements(request.account_id, request.actor, [new], Source.PERSON)
     if request.htmx:
         context = {"question": question, "viewer": ids, "entry_id": entry_id, "label": label}
         return render(request, BUTTONS, context)
@@ -105,7 +105,7 @@ def import_judgements(request: WebRequest) -> HttpResponse:
     changed = 0
     for first in range(0, len(new), MAX_JUDGEMENTS):
         part = new[first : first + MAX_JUDGEMENTS]
-        changed += len(judge(request.account_id, request.actor, part, Source.IMPORT))
+        changed += len(store_judgements(request.account_id, request.actor, part, Source.IMPORT))
     text = ngettext("%(n)d judgement imported.", "%(n)d judgements imported.", changed)
     return redirect_with_notice(request, text % {"n": changed}, "memory:ranking")
 

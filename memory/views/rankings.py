@@ -18,10 +18,10 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
-from memory.actions.rankings import MIN_QUESTIONS, move, start_learning
-from memory.learning.evaluation import MEASURES, is_certain
-from memory.learning.questions import list_labels, list_questions
+from memory.actions.rankings import MIN_QUESTIONS, change_status, start_learning
 from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
+from memory.retrieval.learning.evaluation import MEASURES, is_certain
+from memory.retrieval.learning.questions import list_labels, list_questions
 from memory.retrieval.score_breakdown import PART_LABELS
 
 INDEX, DETAIL = "memory/ranking/index.html", "memory/ranking/detail.html"
@@ -121,7 +121,7 @@ def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
     is_sure = row.activated_at or (measures and is_certain(measures))
     if to == Status.ACTIVE and not is_sure and request.POST.get("override") != "yes":
         raise Invalid(_("The interval includes no improvement. Confirm that you promote anyway."))
-    move(row.account_id, pk, request.actor, to, parse_reason(request))
+    change_status(row.account_id, pk, request.actor, to, parse_reason(request))
     undo = ""
     if was_live or to == Status.ACTIVE:
         back = Status.ACTIVE if was_live else Status.RETIRED

@@ -15,7 +15,9 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.providers.active_models import active_model
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector
 from kmapp.web.http import (
     WebRequest,
     get_row_or_404,

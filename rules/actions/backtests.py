@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import PermanentFailure, RetryLater
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
@@ -53,7 +53,9 @@ def create_backtest(
     )
     backtest.save(force_insert=True)
     publish(
-        account_id, BACKTEST, [Task(job_key=f"{backtest.pk}:1", payload={"run": str(backtest.pk)})]
+        account_id,
+        BACKTEST,
+        [NewJob(job_key=f"{backtest.pk}:1", payload={"run": str(backtest.pk)})],
     )
     return backtest
 

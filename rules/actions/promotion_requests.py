@@ -20,7 +20,7 @@ from rules.actions.state_changes import (
     promote_rule,
 )
 from rules.models import Rule, RulePromotion
-from rules.promotion.evidence import load_settings
+from rules.promotion.gate import load_settings
 
 Status = RulePromotion.Status
 

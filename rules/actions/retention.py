@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from kmapp.accounts.acting import acting
 from kmapp.database.steady_clock import SteadyTime
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
-from rules.promotion.evidence import load_settings
+from rules.promotion.gate import load_settings
 
 BATCH_SIZE = 500
 MAX_DELETED = 50_000  # of one account, in one run

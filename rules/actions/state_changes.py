@@ -18,7 +18,8 @@ from kmapp.ledger.models import Commit
 from rules.actions.rules import apply_change, build_draft, check_version, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.models import Rule, RuleVersion
-from rules.promotion.evidence import Gate, evaluate_gate, load_evidence, load_settings
+from rules.promotion.evidence import load_evidence
+from rules.promotion.gate import Gate, evaluate_gate, load_settings
 
 Event = RuleVersion.Event
 State = Rule.State

@@ -8,13 +8,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.search.wilson_interval import Interval
 from rules.models import Rule, RuleBook, RuleStatistics, RuleSuggestion
-from rules.promotion.evidence import (
-    PromotionEvidence,
-    evaluate_gate,
-    list_audience_decisions,
-    load_evidence,
-    load_settings,
-)
+from rules.promotion.evidence import PromotionEvidence, list_audience_decisions, load_evidence
+from rules.promotion.gate import evaluate_gate, load_settings
 
 MAX_RULES = 1_000  # of one account, the longest unchanged first
 MIN_FEEDBACK = 10

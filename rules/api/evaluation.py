@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.rules_in_answers import register
+from kmapp.api.rule_evaluator import register_rule_evaluator
 from kmapp.api.views import AgentView, parse
 from rules.actions.decisions import evaluate_rules
 from rules.api.request_serializers import EvaluateInput, build_selection_request
@@ -37,7 +37,7 @@ def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     return serializer.serialize_evaluation(include_shadow=data["include_shadow"])
 
 
-@register
+@register_rule_evaluator
 def evaluate_for_answer(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     """Evaluate the rules for the answer of another app."""
     requested = {name: value for name, value in data.items() if value is not None}

@@ -28,7 +28,8 @@ from rules.api.response_types import (
 )
 from rules.models import RuleBacktest
 from rules.models.settings import MAX_RETENTION
-from rules.promotion.evidence import evaluate_gate, list_tool_changes, load_evidence, load_settings
+from rules.promotion.evidence import list_tool_changes, load_evidence
+from rules.promotion.gate import evaluate_gate, load_settings
 
 MAX_COUNT = 1_000_000
 

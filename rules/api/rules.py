@@ -16,7 +16,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
 from rules.actions.rules import create_rule, get_rule, update_rule
 from rules.actions.state_changes import StateChange, StateChangeResult, change_state, roll_back_rule
 from rules.api.request_serializers import (

@@ -6,8 +6,8 @@ from uuid import UUID
 from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
-from kmapp.cache_classes import LruCache
-from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.runtime.process_caches import LruCache
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,

@@ -1,20 +1,17 @@
-"""Evidence of a rule and the gate for its promotion."""
+"""Evidence of a rule in shadow, for its promotion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext as _
 
 from kmapp.search.wilson_interval import Interval
 from rules.models import (
     Rule,
-    RuleBook,
     RuleDecision,
     RuleFeedback,
     RuleObservation,
@@ -75,35 +72,6 @@ class ToolChange:
     times: int
     positive: int
     negative: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateCheck:
-    """One condition of the gate, with the actual and the required value."""
-
-    met: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """The conditions for the promotion of a rule."""
-
-    checks: tuple[GateCheck, ...]
-    thresholds: dict[str, Any]
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        return tuple(check.text for check in self.checks if not check.met)
-
-    @property
-    def is_open(self) -> bool:
-        return not self.missing
-
-
-def load_settings(account_id: UUID) -> RuleBook:
-    """Return the account's rule settings, or the defaults."""
-    return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
 
 
 def load_evidence(rule: Rule) -> PromotionEvidence:
@@ -207,26 +175,3 @@ def list_tool_changes(rule: Rule) -> list[ToolChange]:
     columns = ("before", "tool", "times", "good", "bad")
     changes = ranked.values_list(*columns)[:MAX_TOOL_CHANGES]
     return [ToolChange(before or None, tool or None, *counts) for before, tool, *counts in changes]
-
-
-def evaluate_gate(evidence: PromotionEvidence, book: RuleBook) -> Gate:
-    against = evidence.against.high
-    checks = (
-        GateCheck(
-            met=evidence.seen >= book.min_seen,
-            text=_("%(n)s decisions evaluated; at least %(least)s are required.")
-            % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
-        ),
-        GateCheck(
-            met=evidence.changed >= book.min_changed,
-            text=_("%(n)s decisions would have changed; at least %(least)s are required.")
-            % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
-        ),
-        GateCheck(
-            met=against <= book.max_against,
-            text=_("Opposing feedback may be as high as %(share)d %%; the limit is %(most)d %%.")
-            % {"share": round(100 * against), "most": round(100 * book.max_against)},
-        ),
-    )
-    names = ("min_seen", "min_changed", "max_against")
-    return Gate(checks=checks, thresholds={name: getattr(book, name) for name in names})

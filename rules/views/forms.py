@@ -88,7 +88,7 @@ class RuleForm(Styled):
         return {name: data[name] for name in data if name not in ("reason", "scope")}
 
 
-class BookForm(SettingsForm):
+class RuleSettingsForm(SettingsForm):
     """The evidence gate, with labels and help texts of the model."""
 
     min_seen = RuleBook._meta.get_field("min_seen").formfield(max_value=1_000_000, widget=_NUMBER)

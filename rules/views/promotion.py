@@ -31,13 +31,12 @@ from rules.editing.rendering import CONFLICT_LABELS, format_json, render_rule
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import (
     PromotionEvidence,
-    evaluate_gate,
     list_changed_observations,
     list_tool_changes,
     load_evidence,
     load_feedback,
-    load_settings,
 )
+from rules.promotion.gate import evaluate_gate, load_settings
 from rules.views import history
 from rules.views.rules import build_state_change, get_editions_or_404
 

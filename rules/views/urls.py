@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from rules.views import backtests, decisions, editor, home_summary, promotion, promotion_gate
+from rules.views import backtests, decisions, editor, home_summary, promotion, settings
 from rules.views import rules as pages
 
 urlpatterns = [
@@ -19,8 +19,8 @@ urlpatterns = [
     path("rules/feedback/", decisions.feedback, name="feedback"),
     path("rules/<uuid:pk>/backtest/", backtests.start_backtest, name="backtest"),
     path("rules/<uuid:pk>/backtest/progress/", backtests.progress, name="backtest_progress"),
-    path("rules/gate/", promotion_gate.gate, name="book"),
-    path("rules/gate/set/", promotion_gate.set_gate, name="book_set"),
+    path("rules/gate/", settings.settings, name="book"),
+    path("rules/gate/set/", settings.save_settings, name="book_set"),
     path("rules/<uuid:pk>/", pages.rule, name="rule"),
     path("rules/<uuid:pk>/move/", pages.move_rule, name="move"),
     path("rules/<uuid:pk>/rollback/", pages.roll_back, name="rollback"),

@@ -27,8 +27,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.database.ids import uuid7
 from kmapp.ledger.models import Seal
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.runtime import env, processes, stack
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
@@ -222,9 +222,9 @@ class Product:
     def owe(self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any) -> Jobs:
         """Publish jobs, and wake the worker by `times` copies of one message."""
         first = uuid7()
-        tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
+        new_jobs = [NewJob(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
-            events = publish(account, topic, tasks)
+            events = publish(account, topic, new_jobs)
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
         with messenger.connection_for_write() as fresh:  # another may belong to a killed broker
             for _copy in range(times):

@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Note
 from kmapp.ledger.verify import verify_account
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import IndexedDocument, Vector
 from tests import makers

@@ -18,7 +18,7 @@ from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet
 from context.assembly.fence import create_nonce, escape_tags
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages
-from context.assembly.pruning import CITATION
+from context.assembly.tool_result_trimming import CITATION
 from context.reports.call_report import SECTIONS, build_report
 from kmapp.text.tokens import count
 from tests.context.builders import conversations, unpaired, words

@@ -10,10 +10,11 @@ from context.actions.replays import compare_changes
 from context.actions.retention import remove_expired_inputs
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import ArchiveScope
-from context.reports.comparison_totals import EDGES, Pair, summarise_changes
+from context.reports.comparison_totals import EDGES, TokenChange, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, replay
+from kmapp.outbox.deliver import deliver_due
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.registry import PermanentFailure
 from tests import makers
 from tests.agent import Agent
@@ -131,7 +132,7 @@ def test_aborted_comparison_is_failed_until_retried(
         deliver_due("default", seconds=30)
     assert agent.get(f"context/comparisons/{comparison['id']}")["status"] == "failed"
     with acting(acme):
-        assert replay(acme.pk) == 1
+        assert retry_deliveries(acme.pk) == 1
     deliver_due("default", seconds=30)
     summary = agent.get(f"context/comparisons/{comparison['id']}")
     assert (summary["status"], summary["done"]) == ("succeeded", 1)
@@ -173,7 +174,9 @@ def test_rejects_invalid_requests(agent: Agent) -> None:
 
 
 def test_each_change_is_in_one_bucket() -> None:
-    pairs = [Pair(1_000, after) for after in (0, 500, 899, 900, 989, 990, 1_000, 1_010, 2_000)]
+    pairs = [
+        TokenChange(1_000, after) for after in (0, 500, 899, 900, 989, 990, 1_000, 1_010, 2_000)
+    ]
     retrieved = summarise_changes(pairs)
     assert sum(bucket.calls for bucket in retrieved.buckets) == len(pairs)
     assert [bucket.calls for bucket in retrieved.buckets] == [1, 1, 0 + 1, 2, 2, 1, 0, 0, 1]

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from context.actions import backfill_markers
 from context.actions.archives import erase_archives
-from context.assembly.pruning import soft_trim
+from context.assembly.tool_result_trimming import soft_trim
 from context.jobs.tasks import delete_expired_archives
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope

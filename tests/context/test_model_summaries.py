@@ -11,7 +11,7 @@ from context.actions.assemble import prepare_call, store_call
 from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope
-from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
+from context.summaries.summary_requests import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account

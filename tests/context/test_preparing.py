@@ -117,7 +117,7 @@ def test_loaded_results_are_limited_in_all_their_places(
 
 
 def test_inputs_of_calls_are_limited(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("context.actions.prepare_messages.MAX_INPUTS", 40)
+    monkeypatch.setattr("context.actions.message_results.MAX_INPUTS", 40)
     messages = conversation("one", "two")
     messages[3]["content"] = [{"type": "text", "text": f"{LONG}{number}"} for number in range(3)]
     body = {"messages": messages, "conversation_id": "c1"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from context.assembly.strict_schemas import normalise_schema
+from context.assembly.strict_tool_schemas import normalise_schema
 
 TEXT = {"type": "string"}
 CLOSED = {"type": "object", "additionalProperties": False}

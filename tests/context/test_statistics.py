@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.assembly.call_input import Section
-from context.assembly.retrieval_requests import assign_variant
+from context.assembly.variant_assignment import assign_variant
 from context.models import ContextCostReport
 from context.models.archives import ArchiveScope
 from context.reports.costs import Period, Totals, calculate_totals

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from context.actions.erasure import delete_inputs
 from context.actions.retention import remove_expired_inputs
 from context.actions.settings import change_settings
-from context.archives.archive_markers import collect_markers
+from context.archives.erasure_markers import collect_markers
 from context.assembly.messages import Message
 from context.models import (
     ContextBody,
@@ -260,7 +260,7 @@ def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         encoded.append(value)
         return encode_json(value)
 
-    monkeypatch.setattr("context.archives.archive_markers.encode_json", encode)
+    monkeypatch.setattr("context.archives.erasure_markers.encode_json", encode)
     loaded, named, result = str(uuid4()), str(uuid4()), uuid4()
     function = {"name": "load_tool_history", "arguments": f'{{"uuid": "{loaded}"}}'}
     calls = [{"id": "c1", "type": "function", "function": function}]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.archives import placeholders
 from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
-from context.assembly import fence, pruning
+from context.assembly import fence, tool_result_trimming
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
 from context.assembly.call_input import CallInput, Snippet
@@ -179,7 +179,9 @@ def test_sources_are_extracted() -> None:
 def test_trim_splits_no_grapheme_or_citation(
     text: str, head: int, tail: int, language: str
 ) -> None:
-    trimmed = pruning.soft_trim(text, head=head, tail=tail, language=language, archive=KEY)
+    trimmed = tool_result_trimming.soft_trim(
+        text, head=head, tail=tail, language=language, archive=KEY
+    )
     trimmed.encode()
     assert len(trimmed) <= len(text)
     if trimmed == text:
@@ -194,7 +196,9 @@ def test_trim_splits_no_grapheme_or_citation(
     assert text.endswith(last)
     assert len(first) + gone + len(last) == len(text)
     for at in (len(first), len(text) - len(last)):
-        assert not any(m.start() < at < m.end() for m in pruning.CITATION.finditer(text))
+        assert not any(
+            m.start() < at < m.end() for m in tool_result_trimming.CITATION.finditer(text)
+        )
         if 0 < at < len(text):
             assert text[at] not in "\u0301\u200d"
             assert text[at - 1] != "\u200d"
@@ -202,8 +206,8 @@ def test_trim_splits_no_grapheme_or_citation(
 
 
 def test_cleared_result_says_how_to_load_it() -> None:
-    assert str(KEY) in pruning.hard_clear("search", 12, language="zh", archive=KEY)
-    assert "again" in pruning.hard_clear("search", 12, language="en", archive=None)
+    assert str(KEY) in tool_result_trimming.hard_clear("search", 12, language="zh", archive=KEY)
+    assert "again" in tool_result_trimming.hard_clear("search", 12, language="en", archive=None)
 
 
 # --- The fence ------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from interop.hindsight.memories import LIMITS
 from interop.hindsight.retain import Retain
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
-from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.outbox.actions import deliver_due
+from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from memory.actions.follow_up_jobs import EMBED

@@ -10,8 +10,9 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.notifications.models import Notification
-from kmapp.outbox.actions import Task, deliver_due, paused_until, publish
-from kmapp.outbox.registry import QUEUES, PermanentFailure, on
+from kmapp.outbox.deliver import deliver_due, paused_until
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import QUEUES, PermanentFailure, register_handler
 from memory.models import MemoryEntry
 from rules.actions.promotion_requests import request_or_promote
 from rules.actions.state_changes import StateChange
@@ -22,7 +23,7 @@ from tests.web.proposals import propose
 FAILING = "tests.notifications.failing"
 
 
-@on("tests.failing", name=FAILING)
+@register_handler("tests.failing", name=FAILING)
 def fail(jobs: Any) -> None:
     raise PermanentFailure("It cannot work.")
 
@@ -71,7 +72,7 @@ def ask_for_promotion(account: Account) -> None:
 
 def fail_jobs(account: Account) -> None:
     with acting(account):
-        publish(account.pk, "tests.failing", [Task(job_key=str(n), payload={}) for n in "ab"])
+        publish(account.pk, "tests.failing", [NewJob(job_key=str(n), payload={}) for n in "ab"])
     settle()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kmapp.api.cache_backend import UNREACHABLE, ValkeyCache
+from kmapp.runtime.cache_backend import UNREACHABLE, ValkeyCache
 from kmapp.runtime.embedded import get_valkey_socket
 
 NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"

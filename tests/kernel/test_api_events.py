@@ -10,9 +10,10 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import job_results, registry
-from kmapp.outbox.actions import Task, deliver_due, publish
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.job_results import JobOutcome
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
 
@@ -37,14 +38,14 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
         return run
 
     for name in errors:
-        registry.on(TOPIC)(handler(name))
+        registry.register_handler(TOPIC)(handler(name))
     return errors
 
 
 @pytest.fixture
 def event(acme: Account, errors: HandlerErrors) -> UUID:
     with acting(acme):
-        return publish(acme.pk, TOPIC, [Task(job_key="a:1", payload={})])["a:1"]
+        return publish(acme.pk, TOPIC, [NewJob(job_key="a:1", payload={})])["a:1"]
 
 
 def test_event_is_pending_until_delivered(agent: Client, event: UUID) -> None:
@@ -95,9 +96,9 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
 def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
     topic = "knowledge.document.read"
     job_results.register_result_function(topic)(lambda *_: JobOutcome(result={"text": "Tea."}))
-    registry.on(topic)(lambda jobs: None)
+    registry.register_handler(topic)(lambda jobs: None)
     with acting(acme):
-        return publish(acme.pk, topic, [Task(job_key="a:1", payload={})])["a:1"]
+        return publish(acme.pk, topic, [NewJob(job_key="a:1", payload={})])["a:1"]
 
 
 def test_event_is_visible_to_keys_of_its_area(acme: Account, knowledge_event: UUID) -> None:

@@ -13,8 +13,9 @@ from django.test import Client
 
 import kmapp
 from kmapp.accounts.models import Account
-from kmapp.api import health, heartbeats
+from kmapp.api import health
 from kmapp.api.health import HealthReport
+from kmapp.outbox import heartbeats
 from tests import makers
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")

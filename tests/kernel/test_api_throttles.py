@@ -11,10 +11,10 @@ from django.db import connection
 from django.test import Client
 
 from kmapp.accounts.models import Account
-from kmapp.api.cache_backend import ValkeyCache
 from kmapp.api.throttles import UNGUARDED, count_request
 from kmapp.database.ids import uuid7
 from kmapp.errors import Unavailable
+from kmapp.runtime.cache_backend import ValkeyCache
 from tests import makers
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")

@@ -15,7 +15,6 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.api.cache_backend import ValkeyCache
 from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count_request
@@ -25,11 +24,12 @@ from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications
 from kmapp.outbox import registry, tasks
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.registry import on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import register_handler
 from kmapp.providers.breaker import Breaker
 from kmapp.providers.errors import CircuitOpen, ProviderTimeout
+from kmapp.runtime.cache_backend import ValkeyCache
 from kmapp.web.models import DailyStatistics
 from kmapp.web.sessions import SEEN, SINCE
 from kmapp.web.statistics.daily import record_days
@@ -141,9 +141,9 @@ def test_jobs_and_leases_from_before_a_step_back_are_not_stuck(
 ) -> None:
     """One that was due then, one that was leased by a process that died, and one that failed."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    on("test.clock", name="test.clock")(lambda _jobs: None)
+    register_handler("test.clock", name="test.clock")(lambda _jobs: None)
     with acting(acme):
-        publish(acme.pk, "test.clock", [Task(job_key=str(n), payload={}) for n in range(3)])
+        publish(acme.pk, "test.clock", [NewJob(job_key=str(n), payload={}) for n in range(3)])
         due, leased, failed = Delivery.objects.of(acme).order_by("event__job_key")
         rows = Delivery.objects.of(acme)
         rows.filter(pk=due.pk).update(due_at=Now() + DAY)
@@ -257,7 +257,7 @@ def test_figures_of_a_day_in_the_future_are_removed(acme: Account) -> None:
 def test_topics_grow_although_an_event_is_in_the_future(acme: Account) -> None:
     with acting(acme):
         for number in range(2):
-            publish(acme.pk, RELATE, [Task(job_key=str(number), payload={"entries": []})])
+            publish(acme.pk, RELATE, [NewJob(job_key=str(number), payload={"entries": []})])
         first, second = OutboxEvent.objects.of(acme).filter(topic=RELATE).order_by("pk")
         OutboxEvent.objects.of(acme).filter(pk=second.pk).update(created_at=Now() + DAY)
         enqueue_topic_growth(acme.pk)

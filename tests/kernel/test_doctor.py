@@ -17,13 +17,13 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.api import heartbeats
 from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Commit
 from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
 from kmapp.management.doctor import configuration, database, jobs, registry, storage, versions
 from kmapp.management.doctor.ledger import check_ledger, check_signatures
 from kmapp.management.doctor.registry import CheckFunction, Level, run_checks
+from kmapp.outbox import heartbeats
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env
 from kmapp.runtime.embedded.temporary_servers import free_port

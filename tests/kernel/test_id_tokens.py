@@ -8,7 +8,7 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.id_tokens import parse_claims, verify_id_token
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -90,7 +90,7 @@ UNREADABLE_CLAIMS: list[Any] = [
 ]
 
 
-def refusal(read: Callable[..., object], *arguments: Any) -> Reason | None:
+def refusal(read: Callable[..., object], *arguments: Any) -> RefusalReason | None:
     try:
         read(*arguments)
     except SignInRefused as error:
@@ -100,8 +100,8 @@ def refusal(read: Callable[..., object], *arguments: Any) -> Reason | None:
 
 def test_other_tokens_are_refused() -> None:
     reasons = {name: refusal(verify, forge()) for name, forge in FORGED.items()}
-    assert reasons == dict.fromkeys(FORGED, Reason.INVALID)
+    assert reasons == dict.fromkeys(FORGED, RefusalReason.INVALID)
     for keys in UNREADABLE_KEYS:
-        assert refusal(verify, sign(), {**keys, "no": 1}) == Reason.INVALID, keys
+        assert refusal(verify, sign(), {**keys, "no": 1}) == RefusalReason.INVALID, keys
     for claims in UNREADABLE_CLAIMS:
-        assert refusal(parse_claims, CLAIMS | claims, "groups") == Reason.INVALID, claims
+        assert refusal(parse_claims, CLAIMS | claims, "groups") == RefusalReason.INVALID, claims

@@ -13,8 +13,9 @@ from django.db import Error, connection, connections, transaction
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, paused_until, publish
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.deliver import deliver_due, paused_until
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, register_handler
 from tests import makers
 from tests.promises.plugin import RecordFigure
 
@@ -205,7 +206,7 @@ def test_nothing_leaks_through_the_worker(
     leaks: list[str] = []
     events = cycle(EVENTS)
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def look(jobs: Sequence[Job]) -> None:
         [job] = jobs
         visited.append(job.account_id)
@@ -217,7 +218,7 @@ def test_nothing_leaks_through_the_worker(
 
     for account_id in islice(cycle(pair), 2 * JOBS):
         with acting(account_id):
-            publish(account_id, TOPIC, [Task(job_key=f"{uuid4()}:1", payload={})])
+            publish(account_id, TOPIC, [NewJob(job_key=f"{uuid4()}:1", payload={})])
     while len(visited) < 2 * JOBS:
         assert deliver_due("default", seconds=300)
     assert leaks == []

@@ -10,9 +10,10 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, register_handler
 
 broken = True
 
@@ -22,7 +23,7 @@ def handler(settings: object) -> Iterator[None]:
     """A handler that fails while `broken`, with a single attempt."""
     settings.OUTBOX_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]  # pytest-django's wrapper
 
-    @on("test.topic")
+    @register_handler("test.topic")
     def fragile(jobs: Sequence[Job]) -> None:
         if broken:
             raise RuntimeError("the tea is cold")
@@ -39,7 +40,7 @@ def command(*words: str) -> str:
 
 def publish_jobs(account: Account, *names: str) -> None:
     with acting(account):
-        publish(account.pk, "test.topic", [Task(job_key=name, payload={}) for name in names])
+        publish(account.pk, "test.topic", [NewJob(job_key=name, payload={}) for name in names])
 
 
 @pytest.fixture

@@ -17,10 +17,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, paused_until, publish, release, replay
+from kmapp.outbox.deliver import deliver_due, paused_until, release
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery
-from kmapp.outbox.registry import Job, RetryLater, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, RetryLater, register_handler
 from tests import makers
 
 TOPIC = "test.deliver"
@@ -37,8 +39,8 @@ def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def publish_jobs(account: Account, count: int) -> None:
     with acting(account):
-        tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
-        publish(account.pk, TOPIC, tasks)
+        new_jobs = [NewJob(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
+        publish(account.pk, TOPIC, new_jobs)
 
 
 def states(account: Account) -> list[str]:
@@ -56,7 +58,7 @@ def lock_timeout() -> OperationalError:
 def test_wakes_another_worker_once_when_jobs_are_due(acme: Account) -> None:
     calls: list[str] = []
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
         assert calls == ["help"]
 
@@ -70,7 +72,7 @@ def test_wakes_another_worker_once_when_jobs_are_due(acme: Account) -> None:
 def test_postponed_handler_is_not_called_again(acme: Account) -> None:
     tried: list[int] = []
 
-    @on(TOPIC, batch=2)
+    @register_handler(TOPIC, batch=2)
     def absent(jobs: Sequence[Job]) -> None:
         tried.append(len(jobs))
         raise RetryLater("no_provider", seconds=60, for_all=True)
@@ -96,7 +98,7 @@ def test_postponed_handler_is_not_called_again(acme: Account) -> None:
     ],
 )
 def test_postponed_job_does_not_block_others(acme: Account, error: Exception, reason: str) -> None:
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def waits(jobs: Sequence[Job]) -> None:
         raise error
 
@@ -113,7 +115,7 @@ def test_redelivered_task_releases_its_leases(acme: Account) -> None:
     class Killed(BaseException):
         """Not an Exception, so that no handler of errors runs, as after kill -9."""
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def dies_once(jobs: Sequence[Job]) -> None:
         if not done:
             done.append(jobs[0].id)
@@ -134,7 +136,7 @@ def test_redelivered_task_releases_its_leases(acme: Account) -> None:
 
 
 def test_finished_delivery_has_no_lease(acme: Account) -> None:
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
         pass
 
@@ -148,11 +150,11 @@ def test_exclusive_handler_does_not_block_others(acme: Account) -> None:
     """While one process of a host holds the lock, another runs the other handlers."""
     done: list[str] = []
 
-    @on(TOPIC, one_per_host=True)
+    @register_handler(TOPIC, one_per_host=True)
     def heavy(jobs: Sequence[Job]) -> None:
         done.extend("heavy" for _ in jobs)
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def light(jobs: Sequence[Job]) -> None:
         done.extend("light" for _ in jobs)
 
@@ -170,9 +172,9 @@ def test_releasing_the_host_lock_wakes_another(
 ) -> None:
     free: list[bool] = []
     elapsed: list[int] = []  # seconds of jobs
-    monkeypatch.setattr("kmapp.outbox.actions.monotonic", lambda: sum(elapsed))
+    monkeypatch.setattr("kmapp.outbox.deliver.monotonic", lambda: sum(elapsed))
 
-    @on(TOPIC, one_per_host=True)
+    @register_handler(TOPIC, one_per_host=True)
     def heavy(jobs: Sequence[Job]) -> None:
         elapsed.append(100)
 
@@ -194,7 +196,7 @@ def test_releasing_the_host_lock_wakes_another(
 def test_expired_lease_is_fenced(acme: Account) -> None:
     starts: list[int] = []
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def outlives_its_lease(jobs: Sequence[Job]) -> None:
         starts.append(jobs[0].attempt)
         if len(starts) == 1:
@@ -218,18 +220,18 @@ def test_expired_lease_is_fenced(acme: Account) -> None:
 def test_repeated_publish_runs_each_job_once(acme: Account) -> None:
     done: Counter[str] = Counter()
 
-    @on(TOPIC, batch=7)
+    @register_handler(TOPIC, batch=7)
     def work(jobs: Sequence[Job]) -> None:
         done.update(job.job_key for job in jobs)
 
-    tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(100)]
+    new_jobs = [NewJob(job_key=f"{uuid4()}:1", payload={}) for _each in range(100)]
     task = uuid4()
     for _time in range(5):
         with acting(acme):
-            publish(acme.pk, TOPIC, tasks)
+            publish(acme.pk, TOPIC, new_jobs)
         release(task)
         deliver_due("default", task=task)
-    assert done == {each.job_key: 1 for each in tasks}
+    assert done == {each.job_key: 1 for each in new_jobs}
 
 
 @pytest.mark.promise(12)
@@ -238,7 +240,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
     done: list[UUID] = []
     bad: set[UUID] = set()
 
-    @on(TOPIC)
+    @register_handler(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
         if jobs[0].id in bad:
             raise RuntimeError("never")
@@ -255,7 +257,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
         assert rows.dead().get().attempts == 2
         assert deliver_due("default") == 0
         bad.clear()
-        assert replay(acme.pk) == 1
+        assert retry_deliveries(acme.pk) == 1
     assert deliver_due("default") == 1
     assert len(done) == len(set(done)) == 200
 
@@ -263,7 +265,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
 def test_error_is_stored_as_valid_text(acme: Account) -> None:
     """A provider may answer with them; the other jobs of the batch are done."""
 
-    @on(TOPIC, batch=2)
+    @register_handler(TOPIC, batch=2)
     def work(jobs: Sequence[Job]) -> dict[UUID, Exception]:
         return {jobs[0].id: ValueError("a\0b \ud83d")}
 
@@ -278,7 +280,7 @@ def test_error_is_stored_as_valid_text(acme: Account) -> None:
 def test_concurrent_sweeps_run_each_job_once(committed: str, acme: Account) -> None:
     done: list[str] = []
 
-    @on(TOPIC, batch=3)
+    @register_handler(TOPIC, batch=3)
     def work(jobs: Sequence[Job]) -> None:
         done.extend(job.job_key for job in jobs)
 

@@ -10,10 +10,10 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.broker import AsyncPublisher
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, register_handler
 from kmapp.runtime.processes import wait_until
 
 TOPIC = "test.publish"
@@ -26,8 +26,8 @@ def handlers() -> Iterator[None]:
     def two(jobs: Sequence[Job]) -> None: ...
 
     names = [f"{__name__}.{each.__qualname__}" for each in (one, two)]
-    on(TOPIC)(one)
-    on(TOPIC, queue="embedding")(two)
+    register_handler(TOPIC)(one)
+    register_handler(TOPIC, queue="embedding")(two)
     yield
     for name in names:
         registry._subscriptions.pop(name)  # noqa: SLF001
@@ -35,8 +35,8 @@ def handlers() -> Iterator[None]:
 
 def test_each_subscriber_gets_a_delivery_per_event(acme: Account, handlers: None) -> None:
     with acting(acme):
-        tasks = [Task(job_key=key, payload={"n": key, "deep": [1.5, None]}) for key in "ab"]
-        ids = publish(acme.pk, TOPIC, tasks)
+        new_jobs = [NewJob(job_key=key, payload={"n": key, "deep": [1.5, None]}) for key in "ab"]
+        ids = publish(acme.pk, TOPIC, new_jobs)
         assert dict(OutboxEvent.objects.values_list("job_key", "pk")) == ids
         assert OutboxEvent.objects.get(job_key="a").payload == {"n": "a", "deep": [1.5, None]}
         deliveries = Delivery.objects.values_list("event_id", "queue")
@@ -48,9 +48,9 @@ def test_each_subscriber_gets_a_delivery_per_event(acme: Account, handlers: None
 
 def test_existing_job_key_is_not_published_again(acme: Account, handlers: None) -> None:
     with acting(acme):
-        first = publish(acme.pk, TOPIC, [Task(job_key="a", payload={"n": 1})])
+        first = publish(acme.pk, TOPIC, [NewJob(job_key="a", payload={"n": 1})])
         again = publish(
-            acme.pk, TOPIC, [Task(job_key=key, payload={"n": 2}) for key in ("a", "b", "b")]
+            acme.pk, TOPIC, [NewJob(job_key=key, payload={"n": 2}) for key in ("a", "b", "b")]
         )
         assert again["a"] == first["a"]
         assert set(again) == {"a", "b"}

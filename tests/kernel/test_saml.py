@@ -10,7 +10,7 @@ import pytest
 import xmlsec
 from lxml import etree
 
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.saml import (
     EMAIL_FORMAT,
     NAMES,
@@ -154,7 +154,7 @@ FORGED: dict[str, dict[str, Any]] = {
 }
 
 
-def refusal(response: str, expected: ExpectedResponse = EXPECTED) -> Reason | None:
+def refusal(response: str, expected: ExpectedResponse = EXPECTED) -> RefusalReason | None:
     try:
         read(response, expected)
     except SignInRefused as error:
@@ -164,15 +164,17 @@ def refusal(response: str, expected: ExpectedResponse = EXPECTED) -> Reason | No
 
 def test_forged_responses_are_refused() -> None:
     reasons = {name: refusal(PROVIDER.respond(URL, **how)) for name, how in FORGED.items()}
-    assert reasons == dict.fromkeys(FORGED, Reason.INVALID)
-    assert refusal(FOREIGN.respond(URL)) == Reason.INVALID
-    assert refusal(PROVIDER.respond(URL), replace(EXPECTED, certificate="")) == Reason.INVALID
+    assert reasons == dict.fromkeys(FORGED, RefusalReason.INVALID)
+    assert refusal(FOREIGN.respond(URL)) == RefusalReason.INVALID
+    assert (
+        refusal(PROVIDER.respond(URL), replace(EXPECTED, certificate="")) == RefusalReason.INVALID
+    )
     failed = PROVIDER.respond(URL, status="urn:oasis:names:tc:SAML:2.0:status:Responder")
-    assert refusal(failed) == Reason.CANCELLED
+    assert refusal(failed) == RefusalReason.CANCELLED
     entity = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'
     for document in (b"", b"<x/>", b"no xml", entity):
-        assert refusal(b64encode(document).decode()) == Reason.INVALID
-    assert refusal("x" * 300_000) == Reason.INVALID
+        assert refusal(b64encode(document).decode()) == RefusalReason.INVALID
+    assert refusal("x" * 300_000) == RefusalReason.INVALID
 
 
 def test_only_the_signed_part_is_read() -> None:

@@ -14,9 +14,9 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 from redis.exceptions import ConnectionError as Unreachable
 
-from kmapp.api.cache_backend import ValkeyCache
 from kmapp.management.doctor.configuration import check_encryption
 from kmapp.runtime import embedded, env
+from kmapp.runtime.cache_backend import ValkeyCache
 from kmapp.runtime.embedded import ROLES
 from tests import makers
 from tests.fake_provider import FakeProvider

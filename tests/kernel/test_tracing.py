@@ -13,7 +13,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.doctor.configuration import check_traces
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import OutboxEvent
 from kmapp.runtime import tracing
 from tests import makers

@@ -8,7 +8,7 @@ from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
-from kmapp.management.undone_changes import list_undone_changes, load_restored_state
+from kmapp.management.changes_undone_by_restore import list_undone_changes, load_restored_state
 from tests import makers
 
 

@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery
 from tests import makers
 from tests.agent import Agent

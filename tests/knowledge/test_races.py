@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from kmapp.ledger.sealed_reads import Key, verify_rows
+from kmapp.ledger.read_verification import ObjectKey, verify_rows
 from knowledge.actions import ingest, lore, page_fetches, parse_documents, reindex
 from knowledge.actions.ingest import IngestResult
 from knowledge.actions.parse_documents import parse_document, unpack_archive
@@ -134,7 +134,7 @@ def test_rechunking_seals_the_current_source(
     assert {(each.name, each.revision) for each in sources} == {("one", ""), ("two", "r2")}
     with acting(acme):
         verdict = verify_rows(acme.pk, sources)
-    assert all(verdict.passes(Key.of(each)) for each in sources)
+    assert all(verdict.passes(ObjectKey.of(each)) for each in sources)
 
 
 def test_a_replaced_archive_is_not_unpacked_further(

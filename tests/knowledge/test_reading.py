@@ -20,7 +20,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
-from kmapp.outbox.actions import deliver_due, replay
+from kmapp.outbox.deliver import deliver_due
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
 from knowledge.actions.ingest import ingest_deliveries
@@ -303,7 +304,7 @@ def test_document_fails_when_its_job_fails_permanently(
     document = makers.get(KnowledgeDocument, acme)
     assert (document.state, document.error) == ("failed", JOB_FAILED)
     with acting(acme):
-        assert replay(acme.pk) == 1
+        assert retry_deliveries(acme.pk) == 1
     deliver_due("extraction")
     document = makers.get(KnowledgeDocument, acme)
     assert (document.state, document.error) == ("ready", "")

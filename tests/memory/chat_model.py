@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, paused_until
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.registry import QUEUES
 from memory.models import MemoryEntry
 from tests.agent import Agent

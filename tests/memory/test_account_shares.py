@@ -8,10 +8,12 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import get_account, list_all_accounts
+from kmapp.management.account_options import get_account, list_all_accounts
 from kmapp.providers.active_models import active_model
-from kmapp.search import index_queries
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest
+from kmapp.search import scan_limits
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector
 from memory.benchmarks.seed_accounts import seed, slug_of
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry
@@ -75,7 +77,7 @@ def test_small_accounts_get_complete_results(
         "tiny": searched(query, tiny, after=large),
     }
     # By the index although few rows count: it goes on until it has enough of them.
-    monkeypatch.setattr(index_queries, "SCAN_FACTOR", 0)
+    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0)
     recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
     recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)
     record_figure(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from kmapp.outbox.actions import replay
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
 from memory.actions.extraction import ANSWER_SECONDS
 from memory.models import Extraction, MemoryEntry
@@ -236,7 +236,7 @@ def test_unavailable_model_is_retried(
     # The conversation is stored and extracted once the model is available.
     model.become(reply=scripted_reply([fact("Mira has a cat.")], [decision(0, "ADD")]))
     with acting(acme):
-        replay(acme.pk)
+        retry_deliveries(acme.pk)
     run_due_jobs()
     assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
     assert set(current_memories(acme)) == {DOG, "Mira has a cat."}

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, paused_until
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.providers import embedding
 from kmapp.search.models import Vector

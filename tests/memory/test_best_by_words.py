@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, index_queries, posting_packing
+from kmapp.search import bm25, posting_packing, scan_limits
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.index_queries import AllowedObjects, Collection
 from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.word_queries import (
     WeightedTerms,
@@ -77,7 +77,7 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     query: set[str],
     scan_factor: float,
 ) -> None:
-    monkeypatch.setattr(index_queries, "SCAN_FACTOR", scan_factor)
+    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", scan_factor)
     monkeypatch.setattr(posting_packing, "BLOCK", 8)
     random = Random(seed)  # noqa: S311 - no secrets
     texts = random_texts(random)

@@ -7,8 +7,9 @@ import pytest
 from context.assembly import tool_offer
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search import index_queries
-from kmapp.search.index_queries import AllowedObjects, Collection, count_allowed
+from kmapp.search import scan_limits
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.scan_limits import count_allowed
 from kmapp.text import terms as text_terms
 from memory.models.entries import COLLECTION
 from memory.retrieval import excerpts
@@ -17,11 +18,11 @@ from memory.retrieval.excerpts import Excerpts
 
 @pytest.mark.django_db
 def test_counts_of_many_ids_have_short_keys(acme: Account) -> None:
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
     with acting(acme):
         within = AllowedObjects.from_ids(uuid4() for _ in range(1_000))
         count_allowed(Collection(account_id=acme.pk, name=COLLECTION), within)
-    [key] = index_queries.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
+    [key] = scan_limits.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
     assert len(repr(key)) < 1_000
 
 

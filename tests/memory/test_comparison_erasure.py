@@ -20,7 +20,7 @@ QUESTION = "Where does Mira live?"
 def ask(account: Account, user_id: str, *results: MemoryEntry) -> None:
     """Compare the results of a question with those of the ranking in shadow."""
     ranking = makers.get(Ranking, account)
-    shadow = Shadow(account.pk, ranking.pk, ranking.as_used())
+    shadow = Shadow(account.pk, ranking.pk, ranking.to_account_ranking())
     candidates = [Candidate(id=str(entry.pk), cosine=None) for entry in results]
     ranked = rank_candidates(Query(text=QUESTION, idf={}), candidates)
     push_observation(shadow, QUESTION, Viewer(user_id=user_id), ranked)

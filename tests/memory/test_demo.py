@@ -21,7 +21,8 @@ from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
 from memory.retrieval.search import SearchRequest, search_memories
 from rules.models import Rule, RuleDecision
-from rules.promotion.evidence import evaluate_gate, load_evidence, load_settings
+from rules.promotion.evidence import load_evidence
+from rules.promotion.gate import evaluate_gate, load_settings
 from tests import makers
 from tests.makers import missing
 

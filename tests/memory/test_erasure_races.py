@@ -19,8 +19,8 @@ from kmapp.ledger.actions import Recording
 from memory.actions import erasure
 from memory.actions.apply_extraction import finish
 from memory.actions.entries import propose_update, write_batch
-from memory.actions.judgements import NewJudgement, judge
-from memory.actions.record_versions import lock_entry
+from memory.actions.entry_locks import lock_entry
+from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.topic_growth import create_member_edges, member_edges
 from memory.actions.topics import merge_topics, split_topic
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
@@ -51,7 +51,7 @@ def judge_entry(
     viewer = Viewer(user_id=user_id)
     new = NewJudgement(question=question, entry_id=entry.pk, label=label, viewer=viewer)
     with acting(entry.account_id):
-        return judge(entry.account_id, SYSTEM, [new], Judgement.Source.PERSON)
+        return store_judgements(entry.account_id, SYSTEM, [new], Judgement.Source.PERSON)
 
 
 def check_ledger() -> None:

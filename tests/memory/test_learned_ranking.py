@@ -18,9 +18,9 @@ from kmapp.accounts.models import Account
 from memory.actions.learn_ranking import run_learning
 from memory.actions.shadow_comparisons import store_observations
 from memory.benchmarks.offline_retrieval import Vectors, load_questions
-from memory.learning import fit
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
+from memory.retrieval.learning import fit
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -167,13 +167,13 @@ def test_job_that_ends_late_does_not_replace_the_ranking(
     makers.settle()
     judge_all(agent, answers)
     pk = agent.post("memory/rankings", {}, 202)["id"]
-    job = "memory.actions.learn_ranking.learn"
+    job = "memory.actions.learn_ranking.fit_weights"
 
     def learn_after_another_worker(*examples: Any, **prior: Any) -> Any:
-        monkeypatch.setattr(job, fit.learn)
+        monkeypatch.setattr(job, fit.fit_weights)
         run_learning(acme.pk, UUID(pk))
         agent.patch(f"memory/rankings/{pk}", {"status": "shadow"}, 200)
-        return fit.learn(*examples, **prior)
+        return fit.fit_weights(*examples, **prior)
 
     monkeypatch.setattr(job, learn_after_another_worker)
     makers.settle()

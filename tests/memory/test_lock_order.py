@@ -13,7 +13,7 @@ from kmapp.errors import Conflict
 from memory.actions import access_counts, bulk_review, rankings, review, topic_growth
 from memory.actions.access_counts import flush_access_counts
 from memory.actions.entries import propose_update
-from memory.actions.record_versions import lock_entry
+from memory.actions.entry_locks import lock_entry
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
 from memory.models import BulkRun, MemoryEntry, Ranking

@@ -12,10 +12,12 @@ from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import get_account
+from kmapp.management.account_options import get_account
 from kmapp.providers.active_models import active_model
-from kmapp.search import index_queries
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, find_nearest
+from kmapp.search import scan_limits
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.nearest_search import find_nearest
+from kmapp.search.query_vector import QueryVector
 from memory.benchmarks import query_plans
 from memory.benchmarks.seed_accounts import SHARES, seed, slug_of
 from memory.benchmarks.synthetic_entries import Cloud
@@ -95,7 +97,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     for eyes in (HEAVY, None) * 5:
         meaning = query(cloud)
         by_index = find_neighbours(accounts[LARGE], meaning, eyes)
-        monkeypatch.setattr(index_queries, "SCAN_FACTOR", NUMBER)  # so everything is few
+        monkeypatch.setattr(scan_limits, "SCAN_FACTOR", NUMBER)  # so everything is few
         one_by_one = find_neighbours(accounts[LARGE], meaning, eyes)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))

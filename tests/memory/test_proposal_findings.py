@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from memory.actions import review
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision

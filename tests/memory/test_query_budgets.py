@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from tests import makers
 from tests.agent import Agent
 

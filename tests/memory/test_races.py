@@ -18,9 +18,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.ledger.models import Commit
-from kmapp.outbox import actions
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.publish import NewJob, publish
 from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
@@ -37,7 +36,7 @@ TABLES: tuple[type[Any], ...] = (OutboxEvent, Delivery, MemoryEntry, MemoryEdge,
 def wake_calls(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The queues of each wake-up of a worker."""
     times: list[set[str]] = []
-    monkeypatch.setattr(actions, "wake", times.append)
+    monkeypatch.setattr("kmapp.outbox.publish.wake", times.append)
     return times
 
 
@@ -125,7 +124,7 @@ def do(account: Account, number: int) -> None:
     written = write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
     assert written.commit is not None
     assert written.embedding_events
-    publish(account.pk, "test.rolled_back", [Task(job_key=f"{number}:1", payload={})])
+    publish(account.pk, "test.rolled_back", [NewJob(job_key=f"{number}:1", payload={})])
 
 
 def fails_outside(account: Account, number: int) -> None:

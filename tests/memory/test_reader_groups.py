@@ -13,13 +13,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
-from kmapp.search import code_packing, index_queries, reader_groups
-from kmapp.search.code_packing import list_uncoded, pack_codes
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
+from kmapp.search import nearest_search, reader_group_search, scan_limits, vector_code_packing
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.array_tables import unpack_numbers
 from kmapp.search.models import CodeCentre, IndexedDocument, PackedCodes, PackedReaderGroup, Vector
-from kmapp.search.packed_arrays import unpack_numbers
 from kmapp.search.posting_packing import pack_recent, purge_removed
+from kmapp.search.query_vector import QueryVector
 from kmapp.search.tasks import pack_vector_codes
+from kmapp.search.vector_code_packing import list_uncoded, pack_codes
 from kmapp.search.vector_codes import Coder
 from kmapp.search.vector_storage import EmbeddedPart, TextPart, store_vectors
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
@@ -44,7 +45,7 @@ Status, Coding = MemoryEntry.Status, IndexedDocument.Coding
 def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Account:
     """An account of which all memories, of several reader groups, are packed."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code_packing, "MIN_SAMPLE", 1)
+        patch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
         account = makers.account("Acme")
         for user in ("ann", "bob", ""):
             for subject in SUBJECTS:
@@ -56,17 +57,17 @@ def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Ac
 
 @pytest.fixture
 def packed(packed_once: Account, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    monkeypatch.setattr(index_queries, "SCAN_FACTOR", 0.0)  # no collection is small
-    monkeypatch.setattr(code_packing, "MIN_SAMPLE", 1)
-    index_queries.clear_query_caches()
+    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0.0)  # no collection is small
+    monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
+    scan_limits.clear_query_caches()
     yield packed_once
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
 
 
 def pack_all(account: Account) -> None:
     pack_recent(account.pk, COLLECTION, at_least=1)
     pack_codes(account.pk, COLLECTION)
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
 
 
 def list_packed_documents(account: Account, reader_group: str) -> set[str]:
@@ -102,7 +103,11 @@ def build_within(account: Account, viewer: Viewer) -> AllowedObjects:
 def find_nearest(account: Account, meaning: QueryVector, within: AllowedObjects) -> list[str]:
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
-        return list(reader_groups.find_nearest(collection, meaning, within=within, limit=LIMIT))
+        return list(
+            reader_group_search.find_nearest_in_reader_groups(
+                collection, meaning, within=within, limit=LIMIT
+            )
+        )
 
 
 def first_entry(account: Account, user: str) -> MemoryEntry:
@@ -122,8 +127,8 @@ def test_results_are_those_of_a_search_without_reader_groups(
         assert by_codes[:2] == by_index[:2]
         assert len({*by_codes} & {*by_index}) >= LIMIT - 1
     with acting(packed):
-        assert reader_groups.can_use_reader_groups(collection, within)
-        assert not reader_groups.can_use_reader_groups(collection, plain)
+        assert reader_group_search.can_use_reader_groups(collection, within)
+        assert not reader_group_search.can_use_reader_groups(collection, plain)
         for query in ("What matters to all?", "Does rain matter to ann?"):
             words = load_weighted_terms(collection, terms(query))
             best = find_best_by_words(collection, words, within=within, limit=LIMIT)
@@ -215,11 +220,11 @@ def test_index_is_used_beyond_the_limits(packed: Account, monkeypatch: pytest.Mo
     meaning = load_vector(packed, first_entry(packed, "ann"))
     within = build_within(packed, Viewer(user_id="ann"))
     before = find_nearest(packed, meaning, within)
-    by_index = Mock(wraps=index_queries.find_nearest)
-    monkeypatch.setattr(index_queries, "find_nearest", by_index)
+    by_index = Mock(wraps=nearest_search.find_nearest)
+    monkeypatch.setattr(nearest_search, "find_nearest", by_index)
     assert find_nearest(packed, meaning, within) == before
     by_index.assert_not_called()
-    monkeypatch.setattr(reader_groups, "MAX_CODES_SIZE", 100)
+    monkeypatch.setattr(reader_group_search, "MAX_CODES_SIZE", 100)
     assert find_nearest(packed, meaning, within) == before
     by_index.assert_called_once()
 
@@ -258,7 +263,7 @@ def test_removal_by_the_former_release_leaves_nothing(packed: Account) -> None:
 def test_collections_of_a_former_model_are_listed(
     committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_packing, "MIN_SAMPLE", 1)
+    monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
     makers.write(acme, "Green tea.", user_id="ann")
     makers.settle()
     pack_all(acme)
@@ -271,10 +276,10 @@ def test_collections_of_a_former_model_are_listed(
 
 def test_centre_needs_many_vectors(packed: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     assert makers.get(CodeCentre, packed).size == 36
-    monkeypatch.setattr(code_packing, "GROWTH", 1)
+    monkeypatch.setattr(vector_code_packing, "GROWTH", 1)
     pack_codes(packed.pk, COLLECTION)
     assert count_codes(packed) == 36, "made again"
-    monkeypatch.setattr(code_packing, "MIN_SAMPLE", 37)
+    monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 37)
     with acting(packed):
         CodeCentre.objects.of(packed).delete()
     assert pack_codes(packed.pk, COLLECTION) == 0

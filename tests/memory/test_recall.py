@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.calibration import (
+from kmapp.search.score_calibration import (
     MIN_CONFIDENCE,
     RESPONSE_CALIBRATION,
     RESULT_CALIBRATION,

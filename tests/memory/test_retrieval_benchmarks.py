@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmapp.search.calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
+from kmapp.search.score_calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
 from memory.benchmarks import ablation_table
 from memory.benchmarks.calibration import (
     ANSWERED,
@@ -37,7 +37,7 @@ from memory.benchmarks.weight_tuning import (
     evaluate_held_out,
     list_training_examples,
 )
-from memory.learning.fit import NAMES, learn
+from memory.retrieval.learning.fit import NAMES, fit_weights
 from tests.fake_provider import vector_of
 
 TURNS = [
@@ -114,7 +114,7 @@ def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
 
 def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) -> None:
     training_examples = build_examples(questions)
-    weights = learn(training_examples)
+    weights = fit_weights(training_examples)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     source = QuestionFile(

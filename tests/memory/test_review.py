@@ -13,7 +13,8 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from memory.actions import review
 from memory.actions.entries import propose_update
-from memory.actions.record_versions import lock_entry, update_entry
+from memory.actions.entry_locks import lock_entry
+from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 from tests import makers

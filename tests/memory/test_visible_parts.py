@@ -5,8 +5,9 @@ from typing import Any
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search import index_queries
-from kmapp.search.index_queries import AllowedObjects, Collection, count_allowed
+from kmapp.search import scan_limits
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.scan_limits import count_allowed
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.models.entry_input import NewEntry
@@ -44,10 +45,10 @@ def test_caches_hold_no_long_conditions(acme: Account) -> None:
     before = search._build_cached_filter.cache_info().currsize  # noqa: SLF001
     build_allowed_objects(acme.pk, SearchRequest(query="tea", tags=tags))
     assert search._build_cached_filter.cache_info().currsize == before  # noqa: SLF001
-    index_queries.clear_query_caches()
+    scan_limits.clear_query_caches()
     with acting(acme):
         rows = MemoryEntry.objects.of(acme).filter(client_id__in=tags)
         collection = Collection(account_id=acme.pk, name=COLLECTION)
         assert count_allowed(collection, AllowedObjects.from_queryset(rows)) == 0
-    [key] = index_queries.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
+    [key] = scan_limits.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
     assert len(repr(key)) < 1_000

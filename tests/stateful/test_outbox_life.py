@@ -17,9 +17,11 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, paused_until, publish, release, replay
+from kmapp.outbox.deliver import deliver_due, paused_until, release
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
-from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_handler
 from memory.models import MemoryEntry
 from memory.models.entry_input import NewEntry
 from tests import makers
@@ -80,7 +82,7 @@ class OutboxLife(RuleBasedStateMachine):
         self.batch: list[Planned] = []  # of the worker that died
         self.task = uuid4()
         registry._subscriptions.clear()  # noqa: SLF001
-        on(TOPIC, name="test.life", batch=BATCH)(self.handle)
+        register_handler(TOPIC, name="test.life", batch=BATCH)(self.handle)
 
     @initialize(outcomes=st.lists(st.sampled_from(OUTCOMES), min_size=4, max_size=4))
     def begin(self, outcomes: list[str]) -> None:
@@ -146,7 +148,7 @@ class OutboxLife(RuleBasedStateMachine):
 
     def _publish(self, side: Side, keys: Iterable[int]) -> None:
         with acting(side.account):
-            publish(side.pk, TOPIC, [Task(job_key=f"job:{key}", payload={}) for key in keys])
+            publish(side.pk, TOPIC, [NewJob(job_key=f"job:{key}", payload={}) for key in keys])
         for key in keys:
             side.jobs.setdefault(f"job:{key}", Planned())
 
@@ -201,7 +203,7 @@ class OutboxLife(RuleBasedStateMachine):
         side = self.sides[who]
         failed = [each for each in side.jobs.values() if each.state == "FAILED"]
         with acting(side.account):
-            assert replay(side.pk) == len(failed)
+            assert retry_deliveries(side.pk) == len(failed)
         for each in failed:
             each.state, each.attempts, each.is_due = "PENDING", 0, True
 

@@ -14,8 +14,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 from tests import makers
 from tests.makers import PASSWORD
 from tests.web.pages import HTMX, page
@@ -189,7 +189,7 @@ def test_removal_of_a_member_can_be_undone(admin: Client, acme: Account, alice: 
 def test_failed_job_is_shown_and_retried(admin: Client, reviewer: Client, acme: Account) -> None:
     with acting(acme):
         publish(
-            acme.pk, "memory.entry.embed", [Task(job_key="x:1", payload={"entry": str(acme.pk)})]
+            acme.pk, "memory.entry.embed", [NewJob(job_key="x:1", payload={"entry": str(acme.pk)})]
         )
         Delivery.objects.of(acme).update(failed_at="2026-01-01T00:00:00Z", last_error="it broke")
         row = Delivery.objects.of(acme).get()

@@ -14,10 +14,10 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.api.cache_backend import valkey_cache
 from kmapp.ledger.chain import ChainProblem, Head
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import STORED_BYTES
+from kmapp.runtime.cache_backend import valkey_cache
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX

@@ -17,7 +17,7 @@ from context.reports.sessions import list_sessions_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.judgements import NewJudgement, judge
+from memory.actions.judgements import NewJudgement, store_judgements
 from memory.models import Extraction, Judgement, MemoryExport, RankingComparison, Viewer
 from rules.models import RuleDecision
 from tests import makers
@@ -93,7 +93,7 @@ def add_questions_and_extraction(account: Account, user_id: str) -> None:
         question="Is it open on Sunday?", entry_id=entry.pk, label="relevant", viewer=viewer
     )
     with acting(account):
-        judge(account.pk, SYSTEM, [judged], Judgement.Source.PERSON)
+        store_judgements(account.pk, SYSTEM, [judged], Judgement.Source.PERSON)
         RankingComparison.objects.create(
             account=account,
             ranking=ranking,

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
-from kmapp.api import heartbeats
+from kmapp.outbox import heartbeats
 from kmapp.web.views import status
 from tests.web.pages import page
 

@@ -19,7 +19,7 @@ from django.utils.translation import get_language
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.accounts.permissions import Role
@@ -44,16 +44,16 @@ def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | No
         identity = _find_identity(sign_in, stated.subject)
         if identity is None:
             if role is None:
-                raise SignInRefused(Reason.NO_ROLE)
+                raise SignInRefused(RefusalReason.NO_ROLE)
             user = person or _find_or_create_login(sign_in, stated)
             connect_identity(sign_in, stated.subject, user, by_person=person is not None)
         else:
             user = _check_identity(sign_in, identity, person)
         if not user.is_active:
-            raise SignInRefused(Reason.INACTIVE)
+            raise SignInRefused(RefusalReason.INACTIVE)
         _apply_role(sign_in, user, role)
     if role is None:  # after the commit that ended the access
-        raise SignInRefused(Reason.NO_ROLE)
+        raise SignInRefused(RefusalReason.NO_ROLE)
     return user
 
 
@@ -66,11 +66,11 @@ def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: U
     """Return the login of an identity, if it may be opened by it."""
     user: User = identity.user
     if person and person != user:
-        raise SignInRefused(Reason.OTHER_LOGIN)
+        raise SignInRefused(RefusalReason.OTHER_LOGIN)
     if person is None and user.manages_installation:
-        raise SignInRefused(Reason.OWNER)
+        raise SignInRefused(RefusalReason.OWNER)
     if person is None and not identity.by_person and _is_used_elsewhere(sign_in, user):
-        raise SignInRefused(Reason.NOT_CONNECTED)
+        raise SignInRefused(RefusalReason.NOT_CONNECTED)
     return user
 
 
@@ -78,11 +78,11 @@ def _check_email(sign_in: CompanySignIn, stated: Assertion) -> None:
     try:
         validate_email(stated.email)
     except ValidationError as error:
-        raise SignInRefused(Reason.UNVERIFIED) from error
+        raise SignInRefused(RefusalReason.UNVERIFIED) from error
     if not stated.is_verified or len(stated.email) > MAX_EMAIL_LENGTH:
-        raise SignInRefused(Reason.UNVERIFIED)
+        raise SignInRefused(RefusalReason.UNVERIFIED)
     if not sign_in.admits_domain(stated.email):
-        raise SignInRefused(Reason.FOREIGN_DOMAIN)
+        raise SignInRefused(RefusalReason.FOREIGN_DOMAIN)
 
 
 def _find_or_create_login(sign_in: CompanySignIn, stated: Assertion) -> User:
@@ -92,12 +92,12 @@ def _find_or_create_login(sign_in: CompanySignIn, stated: Assertion) -> User:
     existing = matches.select_for_update().first()
     if existing is None:
         if not sign_in.creates_logins:
-            raise SignInRefused(Reason.NO_LOGIN)
+            raise SignInRefused(RefusalReason.NO_LOGIN)
         return _create_login(stated, email)
     accounts = {access.account_id for access in list_account_access(existing)}
     is_managed = existing.has_initial_password and accounts == {sign_in.account_id}
     if not is_managed or existing.manages_installation:
-        raise SignInRefused(Reason.NOT_CONNECTED)
+        raise SignInRefused(RefusalReason.NOT_CONNECTED)
     return existing
 
 
@@ -119,7 +119,7 @@ def _create_login(stated: Assertion, email: str) -> User:
         with transaction.atomic():
             user.save(force_insert=True)
     except IntegrityError as error:  # someone created it at the same time
-        raise SignInRefused(Reason.NOT_CONNECTED) from error
+        raise SignInRefused(RefusalReason.NOT_CONNECTED) from error
     return user
 
 
@@ -141,7 +141,7 @@ def connect_identity(
         created_at=timezone.now(),
     )
     if CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in, user=user).exists():
-        raise SignInRefused(Reason.OTHER_LOGIN)
+        raise SignInRefused(RefusalReason.OTHER_LOGIN)
     actor = Actor("user", user.pk) if by_person else SYSTEM
     with recording(sign_in.account_id, actor, reason=REASON) as commit:
         commit.insert(identity)
@@ -170,4 +170,4 @@ def _require_identity(sign_in: CompanySignIn, user: User) -> None:
     """Refuse a person whom an admin has removed, with the identity, since it was read."""
     rows = CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in, user=user)
     if rows.select_for_update().first() is None:
-        raise SignInRefused(Reason.NOT_CONNECTED)
+        raise SignInRefused(RefusalReason.NOT_CONNECTED)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why nobody is signed in. `kmapp.web.identity.company_errors` has the texts."""
 
     EXPIRED = "expired"  # the browser comes back without the sign-in that it started
@@ -24,7 +24,7 @@ class Reason(StrEnum):
 class SignInRefused(Exception):
     """The provider, or what it states, signs nobody in."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: RefusalReason, detail: str = "") -> None:
         super().__init__(detail or reason.value)
         self.reason = reason
         self.detail = detail  # for the log: no personal data

@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 
 # Public-key signatures only: "none" proves nothing, and HMAC would make the client secret a key.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
@@ -30,12 +30,12 @@ def verify_id_token(
             options={"require": REQUIRED},
         )
     except (jwt.PyJWTError, ValueError, TypeError, AttributeError, LookupError) as error:
-        raise SignInRefused(Reason.INVALID, f"ID token: {error}") from error
+        raise SignInRefused(RefusalReason.INVALID, f"ID token: {error}") from error
     if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-        raise SignInRefused(Reason.INVALID, "ID token: it is for another sign-in")
+        raise SignInRefused(RefusalReason.INVALID, "ID token: it is for another sign-in")
     for_others = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if for_others else client_id) != client_id:
-        raise SignInRefused(Reason.INVALID, "ID token: it is for another client")
+        raise SignInRefused(RefusalReason.INVALID, "ID token: it is for another client")
     return claims
 
 
@@ -59,11 +59,11 @@ def parse_claims(claims: Mapping[str, Any], groups_claim: str) -> Assertion:
     """Return what the claims state about the person. Raise SignInRefused if they are unreadable."""
     subject, email = claims.get("sub"), claims.get("email", "")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_LENGTH:
-        raise SignInRefused(Reason.INVALID, "claims: no subject")
+        raise SignInRefused(RefusalReason.INVALID, "claims: no subject")
     if not subject.isprintable():
-        raise SignInRefused(Reason.INVALID, "claims: unreadable subject")
+        raise SignInRefused(RefusalReason.INVALID, "claims: unreadable subject")
     if not isinstance(email, str):
-        raise SignInRefused(Reason.INVALID, "claims: unreadable e-mail address")
+        raise SignInRefused(RefusalReason.INVALID, "claims: unreadable e-mail address")
     name = claims.get("name", "")
     groups = claims.get(groups_claim, [])
     listed = [groups] if isinstance(groups, str) else groups

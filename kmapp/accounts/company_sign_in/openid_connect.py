@@ -16,7 +16,7 @@ from urllib.parse import quote_plus, urlencode
 
 from django.conf import settings
 
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.id_tokens import parse_claims, verify_id_token
 from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
@@ -77,7 +77,7 @@ def find_issuer(url: str) -> str:
     """Return the issuer as the provider at this URL writes it. Raise SignInRefused."""
     described = _request("GET", url.rstrip("/") + DISCOVERY).get("issuer")
     if not isinstance(described, str) or described.rstrip("/") != url.rstrip("/"):
-        raise SignInRefused(Reason.INVALID, "discovery: another issuer")
+        raise SignInRefused(RefusalReason.INVALID, "discovery: another issuer")
     load_provider(described)
     return described
 
@@ -86,13 +86,15 @@ def load_provider(issuer: str) -> IdentityProvider:
     """Load the description of a provider. It must be the issuer that it is asked as."""
     described = _request("GET", issuer.rstrip("/") + DISCOVERY)
     if described.get("issuer") != issuer:
-        raise SignInRefused(Reason.INVALID, "discovery: another issuer")
+        raise SignInRefused(RefusalReason.INVALID, "discovery: another issuer")
     names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
     addresses = {name: described.get(name) for name in (*names, "userinfo_endpoint")}
     if not all(isinstance(addresses[name], str) for name in names):
-        raise SignInRefused(Reason.INVALID, "discovery: an address is missing")
+        raise SignInRefused(RefusalReason.INVALID, "discovery: an address is missing")
     if not is_allowed(addresses["authorization_endpoint"]):
-        raise SignInRefused(Reason.INVALID, "discovery: the address of sign-in is not allowed")
+        raise SignInRefused(
+            RefusalReason.INVALID, "discovery: the address of sign-in is not allowed"
+        )
     methods = described.get("token_endpoint_auth_methods_supported") or ()
     return IdentityProvider(
         **{name: str(addresses[name]) for name in names},
@@ -125,12 +127,12 @@ def load_assertion(
 ) -> Assertion:
     """Return what the provider states about the person whom it sent back with this query."""
     if not hmac.compare_digest(answer.get("state", "").encode(), started.state.encode()):
-        raise SignInRefused(Reason.EXPIRED, "response: it is for another sign-in")
+        raise SignInRefused(RefusalReason.EXPIRED, "response: it is for another sign-in")
     if answer.get("iss", sign_in.issuer) != sign_in.issuer:
-        raise SignInRefused(Reason.INVALID, "response: from another issuer")
+        raise SignInRefused(RefusalReason.INVALID, "response: from another issuer")
     if "error" in answer:
         cancelled = answer["error"] == "access_denied"
-        reason = Reason.CANCELLED if cancelled else Reason.INVALID
+        reason = RefusalReason.CANCELLED if cancelled else RefusalReason.INVALID
         raise SignInRefused(reason, f"response: error {answer['error'][:40]!r}")
     provider = load_provider(sign_in.issuer)
     tokens = _request_tokens(sign_in, provider, started, answer.get("code", ""), redirect_uri)
@@ -165,7 +167,9 @@ def _request_tokens(
     try:
         secret = decrypt_text(sign_in.client_secret)
     except DecryptionFailed as error:
-        raise SignInRefused(Reason.INVALID, "the client secret cannot be decrypted") from error
+        raise SignInRefused(
+            RefusalReason.INVALID, "the client secret cannot be decrypted"
+        ) from error
     if provider.takes_secret_in_body:
         form |= {"client_id": sign_in.client_id, "client_secret": secret}
     else:
@@ -178,7 +182,7 @@ def _add_userinfo(claims: dict[str, Any], provider: IdentityProvider, token: str
     """Add claims that the ID token leaves out, if they are about the same person."""
     more = _request("GET", provider.userinfo_endpoint, {"Authorization": f"Bearer {token}"})
     if more.get("sub") != claims["sub"]:
-        raise SignInRefused(Reason.INVALID, "userinfo: about another person")
+        raise SignInRefused(RefusalReason.INVALID, "userinfo: about another person")
     return {**more, **claims}
 
 
@@ -188,16 +192,16 @@ def _request(
     """Return the JSON object at an address of the provider."""
     try:
         if not is_allowed(url):
-            raise SignInRefused(Reason.UNREACHABLE, "an address without TLS")
+            raise SignInRefused(RefusalReason.UNREACHABLE, "an address without TLS")
         answer = request_json(
             method, url, get_allowed_providers(), headers=headers, content=content
         )
     except CannotReach as error:
-        raise SignInRefused(Reason.UNREACHABLE, str(error)) from error
+        raise SignInRefused(RefusalReason.UNREACHABLE, str(error)) from error
     if answer.status != HTTPStatus.OK:
         error_code = str(answer.body.get("error", ""))[:40]
         detail = f"HTTP status {answer.status} {error_code!r}"
-        raise SignInRefused(Reason.INVALID, detail)
+        raise SignInRefused(RefusalReason.INVALID, detail)
     return answer.body
 
 
@@ -206,4 +210,4 @@ def is_allowed(url: Any) -> bool:
     try:
         return isinstance(url, str) and may_use_address(url)
     except CannotReach as error:
-        raise SignInRefused(Reason.UNREACHABLE, str(error)) from error
+        raise SignInRefused(RefusalReason.UNREACHABLE, str(error)) from error

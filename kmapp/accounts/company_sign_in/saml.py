@@ -18,7 +18,7 @@ from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from signxml.exceptions import SignXMLException
 from signxml.verifier import SignatureConfiguration, XMLVerifier
 
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 
 MAX_RESPONSE_BYTES = 256 * 1024  # characters
 CLOCK_SKEW = timedelta(seconds=60)
@@ -97,7 +97,7 @@ def parse_saml_response(encoded: str, expected: ExpectedResponse, groups_name: s
     root = _parse_xml(encoded)
     code = root.find("p:Status/p:StatusCode", NAMES)
     if code is None or code.get("Value") != SUCCESS:
-        raise SignInRefused(Reason.CANCELLED, "SAML: the provider reports no success")
+        raise SignInRefused(RefusalReason.CANCELLED, "SAML: the provider reports no success")
     assertion = _find_signed_assertion(root, expected.certificate)
     _check_conditions(assertion, expected, datetime.now(UTC))
     return _parse_assertion(assertion, groups_name)
@@ -230,4 +230,4 @@ def _get_text(element: Any) -> str:
 
 
 def _build_error(why: str) -> SignInRefused:
-    return SignInRefused(Reason.INVALID, f"SAML: {why}")
+    return SignInRefused(RefusalReason.INVALID, f"SAML: {why}")

@@ -18,7 +18,7 @@ from kmapp.ledger.fsck.checkpoints import (
     read_checkpoints,
     report_missing_accounts,
 )
-from kmapp.ledger.fsck.derived import check_derived
+from kmapp.ledger.fsck.derived_data import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
 from kmapp.ledger.fsck.references import check_references
 from kmapp.ledger.fsck.rows import check_rows

@@ -8,13 +8,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
-from kmapp.management.accounts import list_accounts
+from kmapp.management.account_options import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
+from kmapp.search.embedding_sources import list_sources
 from kmapp.search.model_comparison import (
     ExampleQuestion,
     compare_models,
@@ -22,7 +23,6 @@ from kmapp.search.model_comparison import (
     render_report,
 )
 from kmapp.search.passages import Template
-from kmapp.search.registry import list_sources
 
 EXAMPLES = 50
 MODEL_OPTIONS = (

@@ -11,9 +11,9 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import list_accounts
+from kmapp.management.account_options import list_accounts
 from kmapp.management.confirmation import confirm
-from kmapp.outbox import actions
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.outbox.purge import purge_account
 
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         revived = 0
         for account_id, ids in dead.items():
             with acting(account_id):
-                revived += actions.replay(account_id, ids)
+                revived += retry_deliveries(account_id, ids)
         self.stdout.write(f"{revived:,} jobs will be retried.")
 
     def purge(self, **options: Any) -> None:

@@ -11,17 +11,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.dump import restore_backup, restore_checkpoints
+from kmapp.database.backup.restore import restore_backup, restore_checkpoints
 from kmapp.ledger.checkpoint_status import list_deviations
 from kmapp.ledger.signing import get_public_keys_path
-from kmapp.management.commands.backup import KILOBYTE
-from kmapp.management.database_addresses import get_owner_address
-from kmapp.management.progress import Progress
-from kmapp.management.undone_changes import (
+from kmapp.management.changes_undone_by_restore import (
     RestoredState,
     list_undone_changes,
     load_restored_state,
 )
+from kmapp.management.commands.backup import KILOBYTE
+from kmapp.management.database_addresses import get_owner_address
+from kmapp.management.progress import Progress
 from kmapp.runtime import env, stack
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import recover

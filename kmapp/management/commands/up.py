@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from kmapp.api import heartbeats
+from kmapp.outbox import heartbeats
 from kmapp.runtime import stack, tracing
 from kmapp.runtime.processes import CannotStart
 from kmapp.runtime.supervisor import Stopped, Supervisor

@@ -17,8 +17,8 @@ from kmapp.database.queryset_counts import count_querysets
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
 from kmapp.management.demo.actors import DemoActors
-from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
+from kmapp.outbox.publish import NewJob, publish
 
 REQUESTED = "kmapp.demo.requested"
 
@@ -62,8 +62,8 @@ def request_demo(account_id: UUID, actor: Actor) -> None:
             _("This account already has data, so no demo data was loaded. Use an empty account.")
         )
     seq = Commit.objects.of(account_id).last_seq()
-    task = Task(job_key=f"{account_id}:{seq}", payload={"by": str(actor)})
-    publish(account_id, REQUESTED, [task])
+    new_job = NewJob(job_key=f"{account_id}:{seq}", payload={"by": str(actor)})
+    publish(account_id, REQUESTED, [new_job])
 
 
 def find_last_delivery(account_id: UUID) -> Delivery | None:

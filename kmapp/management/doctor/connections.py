@@ -8,12 +8,12 @@ from django.core.mail import get_connection
 from kombu.exceptions import OperationalError
 from redis import Redis
 
-from kmapp.api.cache_backend import valkey_cache
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok
 from kmapp.providers import chat, rerank
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Embedder, Kind, OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
+from kmapp.runtime.cache_backend import valkey_cache
 
 VALKEY = 7  # the oldest version that works
 CHAT_SECONDS = 20.0

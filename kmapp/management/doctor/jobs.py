@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from django.conf import settings
 
-from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.metrics_endpoint import load_outbox_depth
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.management.doctor.storage import format_age
+from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.providers import chat
 
 QUEUE_WARNING, QUEUE_ERROR = 300.0, 3600.0  # seconds that a job has waited

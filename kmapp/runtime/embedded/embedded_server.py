@@ -49,7 +49,7 @@ class EmbeddedServer(ABC):
         self.stop()
 
 
-def package(name: str) -> Path:
+def find_package_folder(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise CannotStart(f"The package {name} is not installed. Install kmapp again.")

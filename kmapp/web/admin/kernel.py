@@ -9,7 +9,7 @@ from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.outbox.actions import replay
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
@@ -83,7 +83,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Retry failed deliveries"), permissions=["manage"])
     def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
-        retried = replay(
+        retried = retry_deliveries(
             as_web_request(request).account_id, list(rows.values_list("pk", flat=True))
         )
         self.report_changed(request, retried)

@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.company_sign_in.admission import admit_person
-from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
 from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
-from kmapp.accounts.company_sign_in.protocols import parse_answer, start_at_provider
+from kmapp.accounts.company_sign_in.provider_requests import parse_answer, start_at_provider
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
 from kmapp.web.http import as_web_request, safe_next_url
@@ -74,7 +74,7 @@ def finish(request: HttpRequest, slug: str) -> HttpResponse:
     person = as_web_request(request).user if request.user.is_authenticated else None
     try:
         if stored is None or not _is_current(stored, slug, person):
-            raise SignInRefused(Reason.EXPIRED, "response: no sign-in was started")
+            raise SignInRefused(RefusalReason.EXPIRED, "response: no sign-in was started")
         sign_in = _load_sign_in(company)
         answer = {**request.GET.dict(), **request.POST.dict()}
         started = StartedSignIn.load(stored["secrets"])

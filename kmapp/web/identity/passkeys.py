@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from kmapp.web.http import WebRequest
+from kmapp.web.identity.allauth_pages import log_failed_attempt
 from kmapp.web.identity.forms import RemovePasskeyForm
-from kmapp.web.identity.pages import log_failed_attempt
 from kmapp.web.responses import render_form
 
 

@@ -10,7 +10,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from kmapp.web.identity import company_sign_in
-from kmapp.web.identity.pages import factor_page, list_passkeys, member_page, public_page
+from kmapp.web.identity.allauth_pages import factor_page, list_passkeys, member_page, public_page
 from kmapp.web.identity.passkeys import PasskeySignIn, remove_passkey
 from kmapp.web.views import security, sign_in
 

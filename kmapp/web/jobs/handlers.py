@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from kmapp.accounts.actors import Actor
 from kmapp.management.demo.actions import REQUESTED, load_requested
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.registry import Job, register_handler
 
 
-@on(REQUESTED, name="kmapp.demo.load")
+@register_handler(REQUESTED, name="kmapp.demo.load")
 def load_demo(jobs: Sequence[Job]) -> None:
     for job in jobs:
         load_requested(job.account_id, Actor.parse(job.payload["by"]))

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from kmapp.search.index_queries import AllowedObjects, Collection
+from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.word_queries import (
     complete_term,
     find_best_by_words,

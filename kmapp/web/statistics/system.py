@@ -14,10 +14,10 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.metrics_endpoint import build_registry, load_outbox_depth
 from kmapp.database.raw_sql import fetch_all
 from kmapp.database.steady_clock import SteadyTime
+from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.web.models import SystemSample
 
 RETENTION = timedelta(days=31)

@@ -18,7 +18,7 @@ from kmapp.accounts.administration import (
 )
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
-from kmapp.web.forms import AccountForm, NewAccountForm
+from kmapp.web.account_forms import AccountForm, NewAccountForm
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.responses import redirect_page, redirect_with_notice, render_form

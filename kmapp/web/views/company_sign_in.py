@@ -19,7 +19,7 @@ from kmapp.accounts.company_sign_in.actions import (
     find_company_sign_in,
     save_company_sign_in,
 )
-from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.openid_connect import find_issuer, get_allowed_providers
 from kmapp.accounts.permissions import Permission
@@ -113,7 +113,7 @@ def _end_sessions(request: WebRequest, people: list[UUID]) -> None:
 
 
 def _describe(error: SignInRefused) -> str:
-    if error.reason == Reason.UNREACHABLE:
+    if error.reason == RefusalReason.UNREACHABLE:
         hosts = ", ".join(sorted(get_allowed_providers().hosts | get_allowed_providers().private))
         text = _("The provider could not be reached: check the URL. Allowed hosts: %(hosts)s")
         return text % {"hosts": hosts}

@@ -33,12 +33,13 @@ from kmapp.accounts.models import Account, Invitation, User
 from kmapp.accounts.permissions import Permission
 from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict, DomainError, Unavailable
+from kmapp.web.account_forms import InvitationForm
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.error_views import render_error
-from kmapp.web.forms import InvitationForm, NewLoginForm
 from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
 from kmapp.web.identity.company_session import find_company_session
+from kmapp.web.login_forms import NewLoginForm
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.rate_limits import limit_attempts, limit_requests

@@ -14,8 +14,8 @@ from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
 from kmapp.accounts.permissions import Permission
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
+from kmapp.web.key_form import KeyForm
 from kmapp.web.key_quotas import list_quotas
 from kmapp.web.key_snippets import list_key_snippets
 from kmapp.web.page_access import page_view

@@ -14,9 +14,9 @@ from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoin
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import VerificationResult, verify_account
 from kmapp.notifications.seal_mismatches import list_mismatches
+from kmapp.web.account_forms import AcceptLossForm
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.forms import AcceptLossForm
 from kmapp.web.http import WebRequest, paginate, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.rate_limits import limit_requests

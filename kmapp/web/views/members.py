@@ -23,7 +23,7 @@ from kmapp.accounts.second_factor import (
     require_second_factor,
 )
 from kmapp.errors import Denied, Invalid
-from kmapp.web.forms import MemberForm
+from kmapp.web.account_forms import MemberForm
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, redirect_with_notice, render_form

@@ -13,7 +13,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.notifications.seal_mismatches import list_mismatches
-from kmapp.outbox.actions import replay
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.job_results import load_outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.web.badge_counts import count_badge
@@ -24,7 +24,7 @@ from kmapp.web.statistics.system_charts import DEFAULT_PERIOD, PERIODS, build_sy
 
 
 @count_badge("web:operations")
-def dead_letters(request: WebRequest) -> DeliveryQuerySet:
+def list_failed_jobs(request: WebRequest) -> DeliveryQuerySet:
     return Delivery.objects.of(request.account_id).dead()
 
 
@@ -69,10 +69,10 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("POST", needs=Permission.OPERATE)
-def try_again(request: WebRequest) -> HttpResponse:
+def retry(request: WebRequest) -> HttpResponse:
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
-    revived = replay(account_id, [selected.pk] if selected else None)
+    revived = retry_deliveries(account_id, [selected.pk] if selected else None)
     return redirect_with_notice(
         request,
         ngettext("Retrying %(n)d job.", "Retrying %(n)d jobs.", revived) % {"n": revived}

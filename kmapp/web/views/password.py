@@ -9,8 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.permissions import Permission
-from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest
+from kmapp.web.login_forms import PasswordForm
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.sessions import end_sessions

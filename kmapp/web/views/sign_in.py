@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.accounts.company_sign_in.models import list_open_sign_ins
 from kmapp.api import throttles
-from kmapp.web.forms import SignInForm
 from kmapp.web.http import safe_next_url
+from kmapp.web.login_forms import SignInForm
 
 log = structlog.get_logger()
 

@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from kmapp.api.cache_backend import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
-from kmapp.api.heartbeats import get_heartbeat_age
-from kmapp.cache_classes import TtlCache
+from kmapp.outbox.heartbeats import get_heartbeat_age
+from kmapp.runtime.cache_backend import valkey_cache
+from kmapp.runtime.process_caches import TtlCache
 from kmapp.web.context_processors import chrome
 
 SECONDS = 5  # so many requests cannot put load on the database

@@ -21,10 +21,10 @@ from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.forms import WebhookForm
 from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.webhook_form import WebhookForm
 
 FORM = "web/webhooks/form.html"
 

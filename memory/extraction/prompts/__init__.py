@@ -6,7 +6,7 @@ are validated (memory.extraction.response_schema).
 
 from pathlib import Path
 
-from kmapp.providers.prompts import Prompts
+from kmapp.providers.prompt_templates import Prompts
 
 FOLDER = Path(__file__).parent
 prompt = Prompts(FOLDER)

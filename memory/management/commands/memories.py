@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
-from kmapp.management.accounts import get_account
+from kmapp.management.account_options import get_account
 from kmapp.management.progress import Progress
 from memory.actions.imports import ImportLine, ImportResult, LineProblem, import_lines
 from memory.actions.reindex import rebuild_indexes

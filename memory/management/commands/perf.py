@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import get_account, list_all_accounts
+from kmapp.management.account_options import get_account, list_all_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary_servers
@@ -75,7 +75,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options.get("here") is False:
-            _elsewhere()
+            _run_on_temporary_servers()
         else:
             getattr(self, options["verb"])(**options)
 
@@ -137,7 +137,7 @@ class Command(BaseCommand):
 
     def explain(self, **options: Any) -> None:
         slow = []
-        for account in _chosen(options["account"]):
+        for account in _list_selected_accounts(options["account"]):
             for statement in query_plans.collect_hot_statements(
                 account, Viewer(user_id=options["user"])
             ):
@@ -169,7 +169,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text.rstrip("\n") + "\n" + heading + rest)
 
 
-def _elsewhere() -> None:
+def _run_on_temporary_servers() -> None:
     with temporary_servers.run_servers() as there:
         temporary_servers.prepare(there)
         # A line in the log for each request would be half of the output.
@@ -203,7 +203,7 @@ def _sizes(text: str) -> list[int]:
     return sorted(int(part) for part in text.split(","))
 
 
-def _chosen(slug: str | None) -> list[Account]:
+def _list_selected_accounts(slug: str | None) -> list[Account]:
     result = [a for a in list_all_accounts() if a.slug == slug or (not slug and PREFIX in a.slug)]
     if not result:
         raise CommandError(

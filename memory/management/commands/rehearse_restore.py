@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError, rehearse
 from kmapp.database.backup.archive_file import Contents
-from kmapp.database.backup.dump import restore_backup
+from kmapp.database.backup.restore import restore_backup
 from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
 from kmapp.management.commands import backup

@@ -30,7 +30,7 @@ from memory.benchmarks.weight_tuning import (
     evaluate_held_out,
     list_training_examples,
 )
-from memory.learning.fit import NAMES, learn
+from memory.retrieval.learning.fit import NAMES, fit_weights
 
 WEIGHTS = Path(search_weights.__file__).with_name("weights.json")
 
@@ -95,7 +95,7 @@ class Command(BaseCommand):
     def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
         sources = [self._source(file, vectors, "tune") for file in options["files"]]
         held_out = {name: each.as_dict() for name, each in evaluate_held_out(sources).items()}
-        weights = learn(list_training_examples(sources))
+        weights = fit_weights(list_training_examples(sources))
         output = {
             "weights": dict(zip(NAMES, (round(float(w), 4) for w in weights), strict=True)),
             "learned_by": "manage.py retrieval tune",

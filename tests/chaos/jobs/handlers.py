@@ -23,7 +23,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Seal
-from kmapp.outbox.registry import Job, on
+from kmapp.outbox.registry import Job, register_handler
 from tests.race import retry_while_locked
 
 SLOW = "chaos.slow"  # takes payload["seconds"], then commits
@@ -100,7 +100,7 @@ def starts(folder: Path) -> Path:
     return folder / STARTS
 
 
-@on(SLOW)
+@register_handler(SLOW)
 def slow(jobs: Sequence[Job]) -> None:
     for job in jobs:
         write_start(job.job_key, os.getpid())
@@ -109,7 +109,7 @@ def slow(jobs: Sequence[Job]) -> None:
         retry_while_locked(partial(commit_effect, job))
 
 
-@on(ONCE)
+@register_handler(ONCE)
 def once(jobs: Sequence[Job]) -> None:
     for job in jobs:
         write_start(job.job_key, os.getpid())
@@ -122,7 +122,7 @@ def once(jobs: Sequence[Job]) -> None:
                     commit_effect(job)
 
 
-@on(POISON)
+@register_handler(POISON)
 def poison(jobs: Sequence[Job]) -> None:
     for job in jobs:
         write_start(job.job_key, os.getpid())
@@ -139,7 +139,7 @@ def _harm(how: str) -> None:
         ctypes.string_at(0)  # a segmentation fault
 
 
-@on(LOOK)
+@register_handler(LOOK)
 def look(jobs: Sequence[Job]) -> None:
     """Write the accounts visible inside and outside of `acting`."""
     for job in jobs:

@@ -13,7 +13,7 @@ from kmapp.notifications.webhooks.change_registry import get_source
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import Payload, build_payload
 from kmapp.notifications.webhooks.sending import NotAccepted, send_request
-from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
+from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_handler
 from kmapp.security.egress.allowed_urls import CannotReach
 
 PAUSE = timedelta(seconds=60)  # between two requests to a receiver that failed
@@ -21,7 +21,7 @@ RECEIVER_FAILED = "receiver_failed"
 NOT_DECRYPTED = "The signing secret cannot be decrypted. Delete the webhook and create it again."
 
 
-@on(SEND, name="kmapp.webhooks.send")
+@register_handler(SEND, name="kmapp.webhooks.send")
 def send_webhooks(jobs: Sequence[Job]) -> None:
     """Send each report whose webhook is active and has subscribed to it.
 

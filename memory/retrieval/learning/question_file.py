@@ -9,9 +9,9 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from kmapp.errors import TooLarge
-from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import MemoryEntry, Viewer
 from memory.retrieval.indexed_text import build_passage
+from memory.retrieval.learning.questions import LabelledQuestion, list_labels, list_questions
 
 MAX_ITEMS = 50_000
 

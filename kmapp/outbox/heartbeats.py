@@ -8,7 +8,7 @@ from typing import Any
 
 from celery.signals import before_task_publish, heartbeat_sent
 
-from kmapp.api.cache_backend import valkey_cache
+from kmapp.runtime.cache_backend import valkey_cache
 
 INTERVAL_SECONDS = 5.0  # seconds between two writes
 MAX_AGE_SECONDS = 60  # seconds after which a process counts as gone

@@ -16,14 +16,14 @@ from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_comm
 from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.models import CodeCentre, PackedCodes
-from kmapp.search.packed_arrays import (
+from kmapp.search.array_tables import (
     COLLECTION,
     ArrayTable,
     CollectionKey,
     Key,
     build_lock_name,
 )
+from kmapp.search.models import CodeCentre, PackedCodes
 from kmapp.search.postings import BLOCK
 from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 

@@ -15,7 +15,7 @@ def fact_type(kind: str) -> str:
     return "observation" if kind in OBSERVATION else "world"
 
 
-def memory_output(memory: Mapping[str, Any]) -> dict[str, Any]:
+def serialize_memory(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Return a native memory or search result as a recalled memory."""
     metadata = memory["metadata"]
     output = {

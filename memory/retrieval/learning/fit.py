@@ -40,7 +40,7 @@ def build_signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
     )
 
 
-def learn(examples: Sequence[Example], *, prior: Matrix | None = None) -> Matrix:
+def fit_weights(examples: Sequence[Example], *, prior: Matrix | None = None) -> Matrix:
     """Return the weights of at least 0, with sum 1, that minimize the loss.
 
     By Newton's method; a weight that would become negative stays 0. The fewer the examples, the

@@ -10,7 +10,7 @@ Evaluate = Callable[[UUID, Mapping[str, Any]], Mapping[str, Any]]
 _evaluators: list[Evaluate] = []
 
 
-def register(evaluate: Evaluate) -> Evaluate:
+def register_rule_evaluator(evaluate: Evaluate) -> Evaluate:
     _evaluators.append(evaluate)
     return evaluate
 

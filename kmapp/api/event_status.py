@@ -50,7 +50,7 @@ class EventShown(TypedDict):
     deliveries: list[DeliveryShown]
 
 
-class Event(AgentView):
+class OneEvent(AgentView):
     """Return the state of asynchronous work.
 
     A key without the scope memory:read sees the work of the areas that it may read or write, and

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.models import SealedModel
-from kmapp.cache_classes import LruCache
-from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
+from kmapp.ledger.read_verification import ObjectKey, Reason, Verdict, record_withheld, verify_rows
+from kmapp.runtime.process_caches import LruCache
 from kmapp.search.id_arrays import IdArray
 from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH
@@ -28,20 +28,20 @@ _texts: LruCache[KnowledgeText] = LruCache(
 
 
 @dataclass(frozen=True, slots=True)
-class SealedChunks:
+class VerifiedChunks:
     """The chunks that agents may get, and the verified texts; no texts without verification."""
 
     chunks: Sequence[KnowledgeChunk]
     texts: Mapping[UUID, str] = field(default_factory=dict)
 
 
-def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> SealedChunks:
+def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> VerifiedChunks:
     """Return the chunks that are slices of sealed texts; all if the account does not verify.
 
     They are from a queryset `with_verify_on_read`, with their text row, document and source.
     """
     if not chunks or not chunks[0].verify_on_read:
-        return SealedChunks(chunks)
+        return VerifiedChunks(chunks)
     documents = [chunk.document for chunk in chunks]
     texts, verdict = _load_verified(account_id, documents, [chunk.text_row for chunk in chunks])
     displaced = _find_displaced(account_id, chunks)
@@ -49,17 +49,17 @@ def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> Seale
     refused: list[KnowledgeChunk] = []
     for chunk in chunks:
         related = (chunk.document, chunk.document.source, chunk.text_row)
-        if all(verdict.passes(Key.of(row)) for row in related):
+        if all(verdict.passes(ObjectKey.of(row)) for row in related):
             chunk.text_row = texts[chunk.text_row_id]
             is_sealed = chunk.pk not in displaced and _is_slice(chunk)
             if not is_sealed:
-                verdict.mismatches[Key(CHUNK_LABEL, chunk.pk)] = Reason.CHANGED
+                verdict.mismatches[ObjectKey(CHUNK_LABEL, chunk.pk)] = Reason.CHANGED
         else:
             is_sealed = False
         (passed if is_sealed else refused).append(chunk)
     if refused:
         record_withheld((chunk.pk for chunk in refused), verdict.mismatches)
-    return SealedChunks(passed, {pk: text.text for pk, text in texts.items()})
+    return VerifiedChunks(passed, {pk: text.text for pk, text in texts.items()})
 
 
 def load_sealed_text(
@@ -67,7 +67,7 @@ def load_sealed_text(
 ) -> KnowledgeText | None:
     """Return the text row as it was sealed; None if it or its document differs from the seal."""
     texts, verdict = _load_verified(account_id, [document], [row])
-    if all(verdict.passes(Key.of(each)) for each in (document, document.source, row)):
+    if all(verdict.passes(ObjectKey.of(each)) for each in (document, document.source, row)):
         return texts[row.pk]
     record_withheld([document.pk], verdict.mismatches)
     return None
@@ -88,9 +88,9 @@ def _load_verified(
     related: list[SealedModel] = [*unique.values(), *sources.values(), *fresh]
     verdict = verify_rows(account_id, related)
     for pk in {*missing} - {row.pk for row in fresh}:
-        verdict.erased.add(Key(KnowledgeText._meta.label_lower, pk))
+        verdict.erased.add(ObjectKey(KnowledgeText._meta.label_lower, pk))
     for row in fresh:
-        if verdict.passes(Key.of(row)):
+        if verdict.passes(ObjectKey.of(row)):
             _texts.put((row.pk, row.commit_id), row)
     return cached | {row.pk: row for row in fresh}, verdict
 

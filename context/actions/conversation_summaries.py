@@ -4,27 +4,21 @@ from collections.abc import Sequence
 from itertools import takewhile
 from uuid import UUID
 
-import structlog
-from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from context.actions.memory_flush import flush_messages
 from context.actions.model_summaries import (
     SUMMARISE_CONVERSATION,
     enqueue_summaries,
     initial_reason,
 )
 from context.assembly.call_input import StoredSummary
-from context.assembly.messages import Message
-from context.assembly.retrieval import flush_to_memory
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
 from context.reports.body_digests import encode_json, salted_digest
 from kmapp.database.advisory_locks import lock_until_commit
-from kmapp.errors import DomainError
 from kmapp.security.pii import redact
-from memory.actions.extraction_requests import MessageContext
 
-log = structlog.get_logger()
 MAX_CANDIDATES = 20  # summaries of one conversation, longest first
 
 
@@ -81,7 +75,7 @@ def store_summary(
     flushed_count = _count_flushed(request, row.bodies)
     if flushed_count < summary.covers:
         messages = collected.call_input.messages[flushed_count : summary.covers]
-        decision = _flush_messages(request, messages)
+        decision = flush_messages(request, messages)
     else:
         reason = "another call of the conversation sent these messages to memory"
         decision = {"action": "memory_flush", "skipped": reason}
@@ -125,21 +119,3 @@ def _create_summary(
     )
     ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
     return ContextSummary.objects.of(request.account_id).filter(pk=row.pk).first()
-
-
-def _flush_messages(request: AssemblyRequest, messages: Sequence[Message]) -> dict[str, object]:
-    if not request.may_flush:
-        return {"action": "memory_flush", "skipped": "the key lacks the scope to write memories"}
-    batch = MessageContext(
-        **{name: getattr(request, name) for name in ("account_id", "actor", "scope")},
-        user_id=request.within.user_id,
-        agent_id=request.agent_id,
-        app_id=request.app_id,
-        run_id=request.within.conversation_id,
-    )
-    try:
-        with transaction.atomic():
-            return {"action": "memory_flush", **flush_to_memory(batch, messages)}
-    except (DomainError, DatabaseError) as error:  # the call continues; the client has the messages
-        log.warning("memory_flush_failed", error=type(error).__name__)
-        return {"action": "memory_flush", "skipped": f"it failed: {type(error).__name__}"}

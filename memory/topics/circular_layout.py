@@ -12,7 +12,7 @@ MAX_SPOTS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class NodePosition:
     """A neighbour with its point, the position of its label, and its name."""
 
     x: int
@@ -27,18 +27,18 @@ class Spot:
     outward: bool
 
 
-def place_on_circle(neighbours: Sequence[tuple[str, str, bool]]) -> list[Spot]:
+def place_on_circle(neighbours: Sequence[tuple[str, str, bool]]) -> list[NodePosition]:
     """Place neighbours, given as text, kind of edge, and whether the edge leads to them."""
     visible_names = neighbours[:MAX_SPOTS]
-    return [_build_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
+    return [_build_position(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
 
 
-def _build_spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # noqa: FBT001 - a datum
+def _build_position(i: int, number: int, text: str, line: str, outward: bool) -> NodePosition:  # noqa: FBT001 - a datum
     angle = 2 * math.pi * (i + 0.5) / number - math.pi / 2
     dx, dy = math.cos(angle), math.sin(angle)
     x, y = round(WIDTH / 2 + REACH_X * dx), round(HEIGHT / 2 + REACH_Y * dy)
     side = 1 if dx >= 0 else -1
-    return Spot(
+    return NodePosition(
         x=x,
         y=y,
         label_x=x + 10 * side,

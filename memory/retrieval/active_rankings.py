@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.cache_classes import TtlCache
+from kmapp.runtime.process_caches import TtlCache
 from kmapp.search.variants import AccountRanking
 from memory.models import Ranking
 from memory.retrieval.search import SearchRequest
@@ -28,8 +28,8 @@ def _load_rankings(account_id: UUID) -> RankingsInUse:
         rows = {row.status: row for row in used}
     active, shadow = rows.get(Status.ACTIVE), rows.get(Status.SHADOW)
     return (
-        active.as_used() if active else None,
-        Shadow(account_id, shadow.pk, shadow.as_used()) if shadow else None,
+        active.to_account_ranking() if active else None,
+        Shadow(account_id, shadow.pk, shadow.to_account_ranking()) if shadow else None,
     )
 
 

@@ -37,14 +37,14 @@ WITHHELD_ROWS = Counter(
 )
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     """An object of the ledger."""
 
     object_type: str
     object_id: UUID
 
     @classmethod
-    def of(cls, row: SealedModel) -> "Key":
+    def of(cls, row: SealedModel) -> "ObjectKey":
         return cls(row._meta.label_lower, row.pk)
 
     def __str__(self) -> str:
@@ -65,20 +65,20 @@ class RowSeal(NamedTuple):
 
 
 @dataclass
-class Withheld:
+class WithheldResults:
     """The results that a request did not return, and the rows that differ from their seal."""
 
     results: set[UUID] = field(default_factory=set)
-    mismatches: dict[Key, Reason] = field(default_factory=dict)
+    mismatches: dict[ObjectKey, Reason] = field(default_factory=dict)
 
 
-_withheld: ContextVar[Withheld | None] = ContextVar("withheld", default=None)
+_withheld: ContextVar[WithheldResults | None] = ContextVar("withheld", default=None)
 
 
 @contextmanager
-def collect_withheld() -> Iterator[Withheld]:
+def collect_withheld() -> Iterator[WithheldResults]:
     """Collect what is withheld inside the block, except in an inner block."""
-    collected = Withheld()
+    collected = WithheldResults()
     token = _withheld.set(collected)
     try:
         yield collected
@@ -86,7 +86,7 @@ def collect_withheld() -> Iterator[Withheld]:
         _withheld.reset(token)
 
 
-def record_withheld(results: Iterable[UUID], mismatches: Mapping[Key, Reason]) -> None:
+def record_withheld(results: Iterable[UUID], mismatches: Mapping[ObjectKey, Reason]) -> None:
     """Count and log mismatches, and add them to those of the request."""
     for key, reason in mismatches.items():
         log.error("row_withheld", object=str(key), reason=reason.value)
@@ -111,17 +111,17 @@ def withhold_mismatches(account_id: UUID, rows: Sequence[R], *, is_past: bool = 
     if not verdict.mismatches and not verdict.erased:
         return list(rows)
     record_withheld((key.object_id for key in verdict.mismatches), verdict.mismatches)
-    return [row for row in rows if verdict.passes(Key.of(row))]
+    return [row for row in rows if verdict.passes(ObjectKey.of(row))]
 
 
 @dataclass
 class Verdict:
     """The rows that differ from their seal, and those that were erased after they were read."""
 
-    mismatches: dict[Key, Reason] = field(default_factory=dict)
-    erased: set[Key] = field(default_factory=set)
+    mismatches: dict[ObjectKey, Reason] = field(default_factory=dict)
+    erased: set[ObjectKey] = field(default_factory=set)
 
-    def passes(self, key: Key) -> bool:
+    def passes(self, key: ObjectKey) -> bool:
         return key not in self.mismatches and key not in self.erased
 
 
@@ -130,7 +130,7 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, is_past: bool 
 
     A row must refer to its last commit, so that an older state does not pass.
     """
-    rows_by_key = {Key.of(row): row for row in rows}
+    rows_by_key = {ObjectKey.of(row): row for row in rows}
     seals = (
         _load_seals_of_commits(account_id, rows_by_key)
         if is_past
@@ -159,7 +159,7 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, is_past: bool 
     return verdict
 
 
-def withhold_states(account_id: UUID, key: Key, states: Sequence[S]) -> list[S]:
+def withhold_states(account_id: UUID, key: ObjectKey, states: Sequence[S]) -> list[S]:
     """Return the states of an object that their commits sealed. Inside `acting`.
 
     For accounts with `verify_on_read`. What else a row of a state holds is not sealed.
@@ -184,7 +184,7 @@ def withhold_states(account_id: UUID, key: Key, states: Sequence[S]) -> list[S]:
 
 
 def _find_mismatch(
-    state: Mapping[str, Any], salt: bytes, changes: SealedChanges | None, key: Key
+    state: Mapping[str, Any], salt: bytes, changes: SealedChanges | None, key: ObjectKey
 ) -> Reason | None:
     if changes is None:
         return Reason.COMMIT
@@ -195,7 +195,7 @@ def _find_mismatch(
     return None if is_sealed(changes, str(key), digest) else Reason.CHANGED
 
 
-def _find_commit(seals: Mapping[Key, RowSeal], key: Key) -> UUID | None:
+def _find_commit(seals: Mapping[ObjectKey, RowSeal], key: ObjectKey) -> UUID | None:
     return seals[key].commit_id if key in seals else None
 
 
@@ -223,7 +223,9 @@ FROM {table} t WHERE t.account_id = %s AND t.id = ANY (%s::uuid[])
 """
 
 
-def _load_last_seals(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, RowSeal]:
+def _load_last_seals(
+    account_id: UUID, rows: Mapping[ObjectKey, SealedModel]
+) -> dict[ObjectKey, RowSeal]:
     """Return the last seal of each row, from the row if it was read with it."""
     seal_texts = {key: row.last_seal for key, row in rows.items() if hasattr(row, "last_seal")}
     seals = {key: RowSeal.parse(text) for key, text in seal_texts.items() if text}
@@ -233,47 +235,49 @@ def _load_last_seals(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[
     return seals
 
 
-def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, RowSeal]:
+def _load_seals_of_commits(
+    account_id: UUID, rows: Mapping[ObjectKey, SealedModel]
+) -> dict[ObjectKey, RowSeal]:
     types, ids = _split_keys(rows)
     commits = [row.commit_id for row in rows.values()]
     return _load_seals(_SEALS_OF_COMMITS_SQL, [types, ids, commits, account_id])
 
 
-def _split_keys(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
+def _split_keys(keys: Iterable[ObjectKey]) -> tuple[list[str], list[UUID]]:
     pairs = list(keys)
     return [key.object_type for key in pairs], [key.object_id for key in pairs]
 
 
-def _load_seals(query: str, parameters: list[Any]) -> dict[Key, RowSeal]:
+def _load_seals(query: str, parameters: list[Any]) -> dict[ObjectKey, RowSeal]:
     return {
-        Key(kind, pk): RowSeal(commit_id, bytes(salt))
+        ObjectKey(kind, pk): RowSeal(commit_id, bytes(salt))
         for kind, pk, commit_id, salt in fetch_all(query, parameters)
     }
 
 
 def _load_present_commits(
-    account_id: UUID, rows: Mapping[Key, SealedModel], keys: Sequence[Key]
-) -> dict[Key, tuple[UUID, UUID | None]]:
+    account_id: UUID, rows: Mapping[ObjectKey, SealedModel], keys: Sequence[ObjectKey]
+) -> dict[ObjectKey, tuple[UUID, UUID | None]]:
     """Return the commit that each row refers to now, and the last commit that sealed it.
 
     One statement reads a row together with its seals, because a change between two statements
     would look like an older state. Erased rows are missing.
     """
-    present: dict[Key, tuple[UUID, UUID | None]] = {}
+    present: dict[ObjectKey, tuple[UUID, UUID | None]] = {}
     for model in {type(rows[key]) for key in keys}:
         kind = model._meta.label_lower
         ids = [key.object_id for key in keys if key.object_type == kind]
         query = _PRESENT_COMMITS_SQL.format(table=connection.ops.quote_name(model._meta.db_table))
         results = fetch_all(query, [kind, account_id, ids])
-        present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in results}
+        present |= {ObjectKey(kind, pk): (refers_to, last) for pk, refers_to, last in results}
     return present
 
 
 def _recheck_rows(
-    rows: Mapping[Key, SealedModel],
-    present_commits: Mapping[Key, tuple[UUID, UUID | None]],
-    seals: Mapping[Key, RowSeal],
-) -> Iterator[tuple[Key, Reason]]:
+    rows: Mapping[ObjectKey, SealedModel],
+    present_commits: Mapping[ObjectKey, tuple[UUID, UUID | None]],
+    seals: Mapping[ObjectKey, RowSeal],
+) -> Iterator[tuple[ObjectKey, Reason]]:
     """Yield the rows that were put back, and not those that changed after they were read."""
     for key, (present_commit, last_commit) in present_commits.items():
         if last_commit is None:

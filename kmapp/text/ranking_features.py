@@ -1,4 +1,4 @@
-"""Traits of a text that a search ranks by: how specific it is, and whether it states a time. Pure.
+"""Features of a text for ranking: how specific it is, and whether it states a time. Pure.
 
 They depend on the text alone. They are cached, because the same memories are candidates again and
 again.
@@ -43,7 +43,7 @@ _ASKS_TIME = re.compile(
 )
 
 
-class Traits(NamedTuple):
+class RankingFeatures(NamedTuple):
     """Each from 0 to 1; `specific` and `concrete` are low for small talk."""
 
     specific: float  # share of words that are not everyday words
@@ -57,8 +57,8 @@ def asks_for_time(query: str) -> bool:
 
 
 @lru_cache(maxsize=CACHED)
-def traits(text: str) -> Traits:
-    """Return the traits of a text, which may begin with its speaker or heading and a colon."""
+def compute_ranking_features(text: str) -> RankingFeatures:
+    """Compute the features of a text, which may begin with its speaker or heading and a colon."""
     name_end = text.find(": ", 0, MAX_NAME_LENGTH)
     body = text[name_end + 2 :] if name_end > 0 else text
     tokens = _WORD.findall(body)
@@ -74,7 +74,7 @@ def traits(text: str) -> Traits:
     names = sum(word[0].isupper() and word.lower() not in EVERYDAY_WORDS for word in tokens)
     numbers = sum(word.isdecimal() for word in tokens)
     named = names + numbers + len(_QUOTES.findall(body))
-    return Traits(
+    return RankingFeatures(
         specific=len(rare) / len(content) if content else 0.0,
         concrete=min(1.0, named / CONCRETE),
         dated=float(_states_time(body, {*words, *tokens}, only_latin=only_latin)),

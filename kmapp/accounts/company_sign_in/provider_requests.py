@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kmapp.accounts.company_sign_in import openid_connect as openid
-from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
 from kmapp.accounts.company_sign_in.saml import (
@@ -20,7 +20,7 @@ def start_at_provider(
     if not sign_in.uses_saml:
         return openid.build_authorization_url(sign_in, started, back_url)
     if not openid.is_allowed(sign_in.sign_in_url):
-        raise SignInRefused(Reason.UNREACHABLE, "SAML: an address without TLS")
+        raise SignInRefused(RefusalReason.UNREACHABLE, "SAML: an address without TLS")
     return build_request_url(
         sign_in.sign_in_url, _build_expected_response(sign_in, started, start_url, back_url)
     )

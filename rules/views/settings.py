@@ -16,22 +16,22 @@ from kmapp.web.settings_history import list_changes
 from rules.actions.retention import list_expired_decisions
 from rules.actions.settings import INPUT_KEY, change_settings
 from rules.models import RuleBook, RuleDecision
-from rules.promotion.evidence import load_settings
-from rules.views.forms import BookForm
+from rules.promotion.gate import load_settings
+from rules.views.forms import RuleSettingsForm
 
 TEMPLATE = "rules/book/index.html"
 
 
 @page_view("GET")
-def gate(request: WebRequest) -> HttpResponse:
+def settings(request: WebRequest) -> HttpResponse:
     return _render_page(request, load_settings(request.account_id))
 
 
 @page_view("POST", needs=Permission.SETTINGS)
-def set_gate(request: WebRequest) -> HttpResponse:
+def save_settings(request: WebRequest) -> HttpResponse:
     """Change the gate. A period that deletes decisions now needs confirmation of their number."""
     row = load_settings(request.account_id)
-    form = BookForm(request.POST)
+    form = RuleSettingsForm(request.POST)
     if not form.is_valid():
         return _render_page(request, row, form)
     expiring = _count_expiring(row, form.cleaned_data["decision_days"])
@@ -57,12 +57,12 @@ def _count_expiring(row: RuleBook, days: int | None) -> int:
 
 
 def _render_page(
-    request: WebRequest, row: RuleBook, invalid_form: BookForm | None = None
+    request: WebRequest, row: RuleBook, invalid_form: RuleSettingsForm | None = None
 ) -> HttpResponse:
     steps = list_changes(row, INPUT_KEY, format_value=_format_value)
     context = {
         "book": row,
-        "form": invalid_form or BookForm.of(row),
+        "form": invalid_form or RuleSettingsForm.of(row),
         "kept": RuleDecision.objects.of(row.account_id).count(),
         "due": list_expired_decisions(row.account_id, row.decision_days).count(),
         "steps": steps,

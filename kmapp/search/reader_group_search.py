@@ -12,11 +12,13 @@ import numpy as np
 
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import binary_cursor, fetch_all
-from kmapp.search import index_queries
+from kmapp.search import nearest_search
+from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.array_tables import unpack_numbers
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, compute_scan_limit
-from kmapp.search.packed_arrays import unpack_numbers
 from kmapp.search.postings import Numbers
+from kmapp.search.query_vector import QueryVector
+from kmapp.search.scan_limits import compute_scan_limit, load_statistics
 from kmapp.search.vector_codes import Coder
 
 MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
@@ -57,7 +59,7 @@ class _PackedCodes(NamedTuple):
 
 def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> bool:
     """Return whether to read packed arrays; few objects are listed one by one."""
-    documents, _ = index_queries.load_statistics(collection)
+    documents, _ = load_statistics(collection)
     return (
         within.reader_groups is not None
         and not within.is_scanned
@@ -76,19 +78,19 @@ def load_reader_group_numbers(collection: Collection, within: AllowedObjects) ->
         return unpack_numbers(b"".join(numbers for (numbers,) in cursor.fetchall()))
 
 
-def find_nearest(
+def find_nearest_in_reader_groups(
     collection: Collection, meaning: QueryVector, *, within: AllowedObjects, limit: int
 ) -> dict[IdText, float]:
     """Return the objects with the nearest vectors and the cosine of their best part.
 
     Codes choose the vectors that are compared. Without codes, or if too few of the chosen objects
-    are allowed, all allowed objects are searched; see `kmapp.search.index_queries.find_nearest`.
+    are allowed, all allowed objects are searched; see `kmapp.search.nearest_search.find_nearest`.
     """
     if can_use_reader_groups(collection, within):
         best = _find_nearest_by_codes(collection, meaning, within, limit)
         if best is not None:
             return best
-    return index_queries.find_nearest(collection, meaning, within=within, limit=limit)
+    return nearest_search.find_nearest(collection, meaning, within=within, limit=limit)
 
 
 def _find_nearest_by_codes(

@@ -1,124 +1,33 @@
-"""Publishing events in a transaction and delivering them outside any."""
+"""Delivery of due events to their handlers, outside any transaction."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Any
 from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models.functions import Now
 from opentelemetry.trace import SpanKind, StatusCode
 from psycopg.errors import LockNotAvailable
 
 from kmapp.accounts.acting import acting
-from kmapp.database.bulk_insert import Insert
 from kmapp.database.ids import uuid7
-from kmapp.database.raw_sql import fetch_all, prepared_cursor
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import ReadOnly
-from kmapp.ledger.canonical import encode_canonical
 from kmapp.outbox.delivery_outcomes import store_outcomes
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
-from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import (
     Job,
     RetryLater,
     Subscription,
     get_subscription,
-    list_subscribers,
     list_subscriptions,
 )
 from kmapp.runtime import tracing
 
 log = structlog.get_logger()
 LOCK_PAUSE = 5.0  # seconds before a job that did not get a lock runs again
-
-# Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
-# finds the work.
-wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    job_key: str  # object:version
-    payload: Mapping[str, Any]
-
-
-# One statement: an existing job keeps its event, and only new events get deliveries.
-_PUBLISH = """
-new_events AS (
-  INSERT INTO outbox_outboxevent
-    (id, account_id, topic, job_key, payload, payload_sha256, traceparent)
-  SELECT e.id, %s::uuid, e.topic, e.job_key, e.payload, e.sha256, %s::text
-  FROM json_to_recordset(%s::json)
-    AS e (id uuid, topic text, job_key text, payload jsonb, sha256 text)
-  ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, topic, job_key
-), new_deliveries AS (
-  INSERT INTO outbox_delivery
-    (id, account_id, event_id, handler, queue, attempts, last_error, reason)
-  SELECT d.id, %s::uuid, d.event, d.handler, d.queue, 0, '', ''
-  FROM json_to_recordset(%s::json)
-    AS d (id uuid, event uuid, handler text, queue text)
-  JOIN new_events ON new_events.id = d.event
-)
-SELECT topic, job_key, id FROM new_events
-"""
-
-
-def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UUID]:
-    """Enqueue tasks for every subscriber of the topic. Return event ids by job key.
-
-    Existing jobs are not enqueued again.
-    """
-    return publish_all(account_id, {topic: tasks})[topic]
-
-
-def publish_all(
-    account_id: UUID, topics: Mapping[str, Sequence[Task]], also: Sequence[Insert] = ()
-) -> dict[str, dict[str, UUID]]:
-    """Enqueue the tasks of several topics in one statement with other inserts; see `publish`."""
-    events = [_encode_event(topic, task) for topic, tasks in topics.items() for task in tasks]
-    deliveries = [
-        {"id": str(uuid7()), "event": event["id"], "handler": each.name, "queue": each.queue}
-        for event in events
-        for each in list_subscribers(event["topic"])
-    ]
-    ids: dict[str, dict[str, UUID]] = {topic: {} for topic in topics}
-    if not events and not also:
-        return ids
-    ctes = [f"also_{i} AS ({insert.sql})" for i, insert in enumerate(also)]
-    values = [value for insert in also for value in insert.values]
-    values += [account_id, tracing.traceparent(), json.dumps(events)]
-    values += [account_id, json.dumps(deliveries)]
-    with prepared_cursor() as cursor:
-        cursor.execute(f"WITH {', '.join([*ctes, _PUBLISH])}", values)
-        for topic, job_key, event_id in cursor.fetchall():
-            ids[topic][job_key] = event_id
-    if queues := {
-        each.queue for topic, new in ids.items() if new for each in list_subscribers(topic)
-    }:
-        transaction.on_commit(lambda: wake(queues), robust=True)
-    for topic, tasks in topics.items():
-        if existing := {task.job_key for task in tasks} - ids[topic].keys():
-            rows = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=existing)
-            ids[topic] |= dict(rows.values_list("job_key", "id"))
-    return ids
-
-
-def _encode_event(topic: str, task: Task) -> dict[str, Any]:
-    payload = encode_canonical(task.payload)
-    return {
-        "id": str(uuid7()),
-        "topic": topic,
-        "job_key": task.job_key,
-        "payload": json.loads(payload),
-        "sha256": hashlib.sha256(payload).hexdigest(),
-    }
 
 
 def deliver_due(
@@ -238,30 +147,3 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         kind = type(error).__name__  # the message may quote a memory; only the delivery has it
         log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)
         return {job.id: error for job in jobs}
-
-
-def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
-    """Retry failed deliveries: these, or all of the account. Return the number."""
-    dead = Delivery.objects.of(account_id).dead()
-    if deliveries is not None:
-        dead = dead.filter(pk__in=deliveries)
-    queues = set(dead.values_list("queue", flat=True))
-    revived = dead.update(failed_at=None, attempts=0, due_at=Now(), reason="")
-    if revived:
-        transaction.on_commit(lambda: wake(queues), robust=True)
-    return revived
-
-
-# The texts of a payload include the ids of its objects.
-_SILENCE = """
-UPDATE outbox_delivery SET last_error = ''
- WHERE account_id = %s AND last_error <> '' AND event_id IN (
-   SELECT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v
-    WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s))
-"""
-
-
-def clear_error_messages(account_id: UUID, objects: Iterable[UUID]) -> None:
-    """Clear the error messages of deliveries about these objects. Inside `acting`."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SILENCE, [account_id, account_id, [str(pk) for pk in objects]])

@@ -1,0 +1,78 @@
+"""Tool results in messages: which are archived, and new archives of the others."""
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from context.archives.placeholder_swap import (
+    find_archive_id,
+    map_calls,
+    map_tool_names,
+    slot_position,
+)
+from context.assembly.messages import Message, Slot
+from context.models import ArchiveQuerySet, ToolResultArchive
+from context.models.archives import ArchiveScope, NewResult, sent_sha256
+from context.reports.body_digests import encode_json
+
+MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
+# Characters of inputs in one request, which are stored with each text of the result of a call.
+MAX_INPUTS = 5_000_000
+
+
+def build_new_results(
+    messages: Sequence[Message], slots_: Iterable[Slot], within: ArchiveScope, **common: str
+) -> list[NewResult]:
+    name, find_call = map_tool_names(messages), map_calls(messages)
+    inputs: dict[int, tuple[Any, int]] = {}  # by identity of the call, with their lengths
+    results, left = [], MAX_INPUTS
+    for slot in slots_:
+        call = find_call(slot)
+        if call and id(call) not in inputs:
+            value = call.input
+            inputs[id(call)] = value, len(encode_json(value))
+        tool_input, length = inputs.get(id(call), (None, 0))
+        if length > left:
+            tool_input, length = None, 0
+        left -= length
+        results.append(
+            NewResult(
+                text=slot.text,
+                tool_name=name(slot)[:100],
+                tool_input=tool_input,
+                tool_call_id=slot.call_id[:200],
+                **within.ids(),
+                **common,
+            )
+        )
+    return results
+
+
+def find_archived_results(
+    rows: ArchiveQuerySet, account_id: UUID, slots_: Iterable[Slot]
+) -> dict[Any, ToolResultArchive]:
+    """Return the archives, among these, of texts that are stored already, by slot position."""
+    # The keyed digest of each text as it was sent, and the digest of a text as it is stored.
+    digests = {
+        slot_position(slot): (
+            sent_sha256(account_id, slot.text),
+            sha256(slot.text.encode()).hexdigest(),
+        )
+        for slot in slots_
+        if len(slot.text) >= MIN_LENGTH and find_archive_id(slot.text) is None
+    }
+    if not digests:
+        return {}
+    sent, stored = map(set, zip(*digests.values(), strict=True))
+    by_digest: dict[str, ToolResultArchive] = {}
+    matching = rows.briefly().filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
+    for archive in matching.order_by("-created_at", "-pk"):
+        by_digest[archive.sent_sha256] = by_digest[archive.sha256] = archive
+    return {
+        position: row
+        for position, (as_sent, as_stored) in digests.items()
+        if (row := by_digest.get(as_sent) or by_digest.get(as_stored))
+    }

@@ -1,0 +1,50 @@
+"""What a search covers: a collection, and the objects of it that may be returned."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from uuid import UUID
+
+from django.core.exceptions import EmptyResultSet
+from django.db.models import QuerySet
+
+from kmapp.database.ids import IdText
+from kmapp.search.id_arrays import IdArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    account_id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedObjects:
+    """The objects that a search may return, as a subquery."""
+
+    sql: str
+    parameters: Sequence[Any]
+    is_scanned: bool = False  # scan them without the index
+    as_list: "AllowedObjects | None" = None  # the same, if another form lists them faster
+    reader_groups: tuple[str, ...] | None = None  # of which they are a part, if that is known
+
+    @classmethod
+    def from_queryset(cls, rows: "QuerySet[Any]") -> Self:
+        try:
+            sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+        except EmptyResultSet:  # a condition is never true
+            return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
+        return cls(sql=sql, parameters=parameters)
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[Self]) -> Self:
+        """Join disjoint parts; each may have its own index, which a condition with OR has not."""
+        parts = list(parts)
+        return cls(
+            sql=" UNION ALL ".join(each.sql for each in parts),
+            parameters=[parameter for each in parts for parameter in each.parameters],
+        )
+
+    @classmethod
+    def from_ids(cls, ids: Iterable[UUID | IdText]) -> Self:
+        return cls(sql="SELECT unnest(%s::uuid[])", parameters=[IdArray(ids).array])
