@@ -28,12 +28,12 @@ from kmapp.providers import breaker
 from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
-from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import index_queries
 from kmapp.text import tokens
 from tests import makers, process_caches
+from tests.embedder import CachingEmbeddingServer
 from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
             more={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
         ),
         Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
-        EmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
+        CachingEmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
     ):
         stack.enter_context(part)
     with config.stash[blocking_manager_key].unblock():
