@@ -1,6 +1,6 @@
 """Pytest plugin: the longest tests start early, and tests with a browser follow each other.
 
-Garbage collections leave imported objects out.
+Garbage collections are rarer, and leave imported objects out.
 """
 
 import gc
@@ -19,6 +19,7 @@ LONGEST = {
     "test_query_plans_use_indexes",
     "test_first_hour",
 }
+NEW_OBJECTS = 10_000  # between garbage collections; a page alone creates some thousand
 BROWSERS = 3  # blocks of tests that share a browser, far from each other: any worker takes one
 
 
@@ -57,4 +58,5 @@ def pytest_collectstart() -> None:
 def pytest_collection_finish() -> None:
     """Leave those objects out of garbage collections."""
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()
