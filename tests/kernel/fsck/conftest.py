@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from kmapp.management.accounts import get_account
 from tests import makers
-from tests.conftest import clone, drop, use_database
+from tests.databases import clone, drop, use_database
 from tests.kernel.fsck.fixtures import Ledger, create_history
 from tests.kernel.fsck.tampering import Intruder
 
