@@ -66,11 +66,30 @@ def drop(name: str) -> None:
 @contextmanager
 def temporary_database(name: str) -> Iterator[str]:
     """Clone the template and use the clone; drop it afterwards."""
-    before = str(settings.DATABASES["default"]["NAME"])
     clone(name)
-    use_database(name)
+    with _other_connections():
+        use_database(name)
+        try:
+            yield name
+        finally:
+            drop(name)
+
+
+@contextmanager
+def _other_connections() -> Iterator[None]:
+    """Leave the connections of this thread open, and use others for the time of the block.
+
+    A connection has read the definitions of many tables; a new one would read them again.
+    """
+    before = str(settings.DATABASES["default"]["NAME"])
+    own = {alias: connections[alias] for alias in ALIASES}
+    for alias in ALIASES:
+        del connections[alias]
     try:
-        yield name
+        yield
     finally:
-        drop(name)
         use_database(before)
+        for alias, connection in own.items():
+            connections[alias] = connection
+            if connection.connection and not connection.is_usable():
+                connection.close()
