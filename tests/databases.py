@@ -1,5 +1,6 @@
 """Databases of tests: a migrated template, copies of it, and the connections to them."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,7 @@ import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kmapp.database.provision import Login, provision
 from kmapp.runtime import embedded
@@ -25,12 +27,66 @@ def _sql(statement: str, database: str = "postgres") -> None:
         connection.execute(statement)
 
 
+class ConnectionPool:
+    """Connections to one database for the requests of servers, which are in other threads."""
+
+    def __init__(self) -> None:
+        self.idle: list[BaseDatabaseWrapper] = []
+        self.is_open = True
+        self.lock = threading.Lock()
+
+    def lend(self) -> None:
+        """Give this thread a connection until it is taken back."""
+        with self.lock:
+            connection = self.idle.pop() if self.idle else None
+        connections["default"] = connection or _create_shared_connection()
+
+    def take_back(self) -> None:
+        connection = connections["default"]
+        del connections["default"]
+        with self.lock:
+            if self.is_open:
+                self.idle.append(connection)
+                return
+        connection.close()
+
+    def close(self) -> None:
+        with self.lock:
+            self.is_open = False
+        for connection in self.idle:
+            connection.close()
+
+
+def _create_shared_connection() -> BaseDatabaseWrapper:
+    """Create a connection for several threads that stays open at the end of a request."""
+    connection = connections.create_connection("default")
+    connection.inc_thread_sharing()
+    close = connection.close_if_unusable_or_obsolete
+
+    def close_if_unusable() -> None:
+        connection.close_at = None  # at any age
+        close()
+
+    connection.close_if_unusable_or_obsolete = close_if_unusable  # type: ignore[method-assign]
+    return connection
+
+
+_pools = [ConnectionPool()]  # always one
+
+
+def get_pool() -> ConnectionPool:
+    """Return the pool of the database that is in use."""
+    return _pools[0]
+
+
 def use_database(name: str) -> None:
     """Connect both roles to a database."""
     for alias in ALIASES:
         connections[alias].close()
         connections[alias].settings_dict["NAME"] = name
         settings.DATABASES[alias]["NAME"] = name
+    _pools.pop().close()
+    _pools.append(ConnectionPool())
 
 
 def make_database(name: str) -> None:

@@ -17,11 +17,11 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
-from django.db import connections
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from kmapp.accounts.models import User
 from kmapp.web.sessions import SessionStore
+from tests.databases import get_pool
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -71,32 +71,45 @@ def launched() -> Iterator[Browser]:
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-class _Quiet(WSGIRequestHandler):
+class _Handler(WSGIRequestHandler):
+    """Handle the requests of a client, each with a database connection of the pool."""
+
+    server: "_Server"
     disable_nagle_algorithm = True  # otherwise the end of a response waits for an acknowledgement
+    has_connection = False
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Log nothing."""
 
+    def parse_request(self) -> bool:
+        """Borrow a connection once a request has come; a client may be silent for long."""
+        if not super().parse_request():
+            return False
+        self.server.pool.lend()
+        self.has_connection = True
+        return True
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        finally:
+            if self.has_connection:
+                self.has_connection = False
+                self.server.pool.take_back()
+
 
 class _Server(ThreadedWSGIServer):
-    """Keep the database connection of a thread while its client is connected, as a pool would."""
+    """A thread for each client."""
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        connection = connections["default"]
-        close = connection.close_if_unusable_or_obsolete
-
-        def close_if_unusable() -> None:
-            connection.close_at = None  # at any age
-            close()
-
-        connection.close_if_unusable_or_obsolete = close_if_unusable  # type: ignore[method-assign]
-        super().process_request_thread(request, client_address)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.pool = get_pool()
 
 
 @contextmanager
 def served(application: Any = None) -> Iterator[str]:
     """Serve the product, or another application, on a free port, one thread per client."""
-    server = _Server(("127.0.0.1", 0), _Quiet)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.set_app(application or get_wsgi_application())
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
