@@ -42,10 +42,11 @@ class ConnectionPool:
         connections["default"] = connection or _create_shared_connection()
 
     def take_back(self) -> None:
+        """Take the connection of this thread back. Requests for static files have not opened it."""
         connection = connections["default"]
         del connections["default"]
         with self.lock:
-            if self.is_open:
+            if self.is_open and connection.connection is not None:
                 self.idle.append(connection)
                 return
         connection.close()
@@ -147,5 +148,5 @@ def _other_connections() -> Iterator[None]:
         use_database(before)
         for alias, connection in own.items():
             connections[alias] = connection
-            if connection.connection and not connection.is_usable():
+            if connection.connection is not None and not connection.is_usable():
                 connection.close()
