@@ -86,8 +86,8 @@ def use_database(name: str) -> None:
         connections[alias].close()
         connections[alias].settings_dict["NAME"] = name
         settings.DATABASES[alias]["NAME"] = name
-    _pools.pop().close()
-    _pools.append(ConnectionPool())
+    _pools[0].close()
+    _pools[0] = ConnectionPool()
 
 
 def make_database(name: str) -> None:
