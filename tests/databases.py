@@ -124,7 +124,7 @@ def drop(name: str) -> None:
 def temporary_database(name: str) -> Iterator[str]:
     """Clone the template and use the clone; drop it afterwards."""
     clone(name)
-    with _other_connections():
+    with other_connections():
         use_database(name)
         try:
             yield name
@@ -133,10 +133,10 @@ def temporary_database(name: str) -> Iterator[str]:
 
 
 @contextmanager
-def _other_connections() -> Iterator[None]:
+def other_connections() -> Iterator[None]:
     """Leave the connections of this thread open, and use others for the time of the block.
 
-    A connection has read the definitions of many tables; a new one would read them again.
+    A connection has read the definitions of many tables, which a new one would read again.
     """
     before = str(settings.DATABASES["default"]["NAME"])
     own = {alias: connections[alias] for alias in ALIASES}
