@@ -103,7 +103,7 @@ lock: development ## update the lock files after a change of a requirements*.in 
 	done
 
 clean: ## remove the virtual environment and caches; keep the data
-	rm -rf $(VENV) $(VENV)-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .vectors
+	rm -rf $(VENV) $(VENV)-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data: ## remove .kmapp with all its data; stop kmapp first

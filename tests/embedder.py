@@ -8,12 +8,11 @@ from kmapp.runtime.embedded.embedding_server import HOST, EmbeddingServer
 from kmapp.runtime.processes import Program
 
 SCRIPT = Path(__file__).with_name("caching_embedder.py")
-VECTORS = Path(__file__).parents[1] / ".vectors"
 
 
 class CachingEmbeddingServer(EmbeddingServer):
     """A server with the product's model that computes the vectors of equal texts once."""
 
     def program(self) -> Program:
-        argv = [sys.executable, "-I", str(SCRIPT), HOST, str(self.port), str(VECTORS)]
+        argv = [sys.executable, "-I", str(SCRIPT), HOST, str(self.port)]
         return replace(super().program(), argv=argv)
