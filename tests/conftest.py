@@ -1,44 +1,39 @@
 """Real servers for the whole run, a cloned database for each worker, accounts and users.
 
 The template database is migrated once by its owner. Tests run as the app role inside a transaction.
-A test that must commit uses `committed`, a clone of its own, because the ledger refuses DELETE and
-TRUNCATE.
+A test that commits uses `committed`, a clone of its own: the ledger refuses DELETE and TRUNCATE.
 """
 
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from time import monotonic
 from uuid import uuid4
 
 import hypothesis
-import psycopg
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connections
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
 from pytest_django.plugin import blocking_manager_key
 
 from kmapp.accounts.models import Account, ApiKey, User
-from kmapp.database.provision import Login, provision
 from kmapp.providers import breaker
 from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
-from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import scan_limits
 from kmapp.text import tokens
 from tests import makers, process_caches
+from tests.databases import clone, drop, make_template, temporary_database, use_database
+from tests.embedder import CachingEmbeddingServer
 from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
 pytest_plugins = ["pytester", "tests.promises.plugin", "tests.schedule"]
-TEMPLATE = "kmapp_template"
 # The time of an example depends on the load of the machine; tests.timing compares ratios.
 hypothesis.settings.register_profile("kmapp", deadline=None)
 hypothesis.settings.load_profile("kmapp")
@@ -66,62 +61,16 @@ def pytest_configure(config: pytest.Config) -> None:
             more={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
         ),
         Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
-        EmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
+        CachingEmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
     ):
         stack.enter_context(part)
     with config.stash[blocking_manager_key].unblock():
-        _make_template()
+        make_template()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if stack := config.stash.get(_parts, None):
         stack.close()
-
-
-def _superuser(database: str = "postgres") -> str:
-    url = embedded.database_url(settings.DATA_DIR, "superuser")
-    return url.replace(f"/{embedded.DATABASE}?", f"/{database}?")
-
-
-def _sql(statement: str, database: str = "postgres") -> None:
-    with psycopg.connect(_superuser(database), autocommit=True) as connection:
-        connection.execute(statement)
-
-
-def use_database(name: str) -> None:
-    """Connect both roles to a database."""
-    for alias in ("default", "owner"):
-        connections[alias].close()
-        connections[alias].settings_dict["NAME"] = name
-        settings.DATABASES[alias]["NAME"] = name
-
-
-def make_database(name: str) -> None:
-    """Create a database with roles, extension and grants, and without tables."""
-    roles = embedded.ROLES
-    provision(_superuser(), database=name, owner=Login(roles["owner"]), app=Login(roles["app"]))
-
-
-def _make_template() -> None:
-    make_database(TEMPLATE)
-    use_database(TEMPLATE)
-    call_command("migrate", database="owner", verbosity=0)
-    call_command("embedding_models", "ensure", verbosity=0)
-    connections.close_all()
-    # Many of their rows are dead. Statistics of empty tables of ours would change plans.
-    _sql("VACUUM (FREEZE) pg_attribute, pg_class, pg_constraint, pg_depend, pg_index", TEMPLATE)
-    _sql(f"ALTER DATABASE {TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false")
-
-
-def clone(name: str, template: str = TEMPLATE) -> None:
-    """Copy the files of a database, which costs less than logging every page."""
-    owner = embedded.ROLES["owner"]
-    _sql(f"CREATE DATABASE {name} TEMPLATE {template} OWNER {owner} STRATEGY FILE_COPY")
-
-
-def drop(name: str) -> None:
-    connections.close_all()
-    _sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(autouse=True)
@@ -202,19 +151,6 @@ def module_commits(module_database: None, django_db_blocker: DjangoDbBlocker) ->
     """Share one clone among tests that commit; each has accounts of its own."""
     with django_db_blocker.unblock():
         yield
-
-
-@contextmanager
-def temporary_database(name: str) -> Iterator[str]:
-    """Clone the template and use the clone; drop it afterwards."""
-    before = str(settings.DATABASES["default"]["NAME"])
-    clone(name)
-    use_database(name)
-    try:
-        yield name
-    finally:
-        drop(name)
-        use_database(before)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Caches of what the product reads once per process, and tests would read once per test.
 
-Each test client has middleware of its own, and each fake provider an HTTP client of its own.
+Each test client has middleware of its own, and each fake provider an HTTP client of its own. The
+client copies contexts, which the product does not.
 """
 
 import os
@@ -12,6 +13,7 @@ from typing import Any
 import httpcore2
 import pytest
 from django.db import connections
+from django.test import client
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
 _patch = pytest.MonkeyPatch()  # for the whole run
@@ -22,6 +24,7 @@ def install() -> None:
     _share_static_files()
     _share_trusted_certificates()
     _share_connections()
+    _copy_contexts_of_pages()
 
 
 def _share_static_files() -> None:
@@ -59,3 +62,16 @@ def _share_connections() -> None:
     thread of the tests, where a fixture selects the database for both.
     """
     _patch.setattr(connections, "_connections", threading.local())
+
+
+def _copy_contexts_of_pages() -> None:
+    """Copy the context of each page, and not those of all templates that it includes."""
+    store_context = client.store_rendered_templates  # type: ignore[attr-defined]
+
+    def store_page_context(
+        stored: dict[str, Any], signal: Any, sender: Any, template: Any, context: Any, **more: Any
+    ) -> None:
+        if context.template is template or "context" not in stored:
+            store_context(stored, signal, sender, template, context, **more)
+
+    _patch.setattr(client, "store_rendered_templates", store_page_context)

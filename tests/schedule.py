@@ -1,4 +1,7 @@
-"""Pytest plugin: the longest tests start early; garbage collections leave imported objects out."""
+"""Pytest plugin: the longest tests start early, and tests with a browser follow each other.
+
+Garbage collections are rarer, and leave imported objects out.
+"""
 
 import gc
 from itertools import groupby
@@ -16,18 +19,35 @@ LONGEST = {
     "test_query_plans_use_indexes",
     "test_first_hour",
 }
+NEW_OBJECTS = 10_000  # between garbage collections; a page alone creates some thousand
+BROWSERS = 3  # blocks of tests that share a browser, far from each other: any worker takes one
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the longest tests over the first half, between modules."""
-    longest = [item for item in items if item.name.partition("[")[0] in LONGEST]
-    others = [item for item in items if item not in longest]
+    """Spread the longest tests and those with a browser over the first half, between modules."""
+    longest = [[item] for item in items if is_longest(item)]
+    others = (item for item in items if not is_longest(item))
     modules = [list(module) for _, module in groupby(others, lambda item: item.path)]
-    step = len(modules) // 2 // max(len(longest), 1) + 1
-    for number, item in enumerate(longest):
-        modules.insert(number * step, [item])
+    browser = [module for module in [*longest, *modules] if needs_browser(module[0])]
+    longest = [module for module in longest if not needs_browser(module[0])]
+    modules = [module for module in modules if not needs_browser(module[0])]
+    blocks: list[list[pytest.Item]] = []
+    for number in range(BROWSERS):
+        blocks.append([item for module in browser[number::BROWSERS] for item in module])
+        blocks += longest[number::BROWSERS]
+    step = len(modules) // 2 // len(blocks) + 1
+    for number, block in enumerate(blocks):
+        modules.insert(number * step, block)
     items[:] = [item for module in modules for item in module]
+
+
+def is_longest(item: pytest.Item) -> bool:
+    return item.name.partition("[")[0] in LONGEST
+
+
+def needs_browser(item: pytest.Item | None) -> bool:
+    return item is not None and item.get_closest_marker("browser") is not None
 
 
 def pytest_collectstart() -> None:
@@ -38,4 +58,5 @@ def pytest_collectstart() -> None:
 def pytest_collection_finish() -> None:
     """Leave those objects out of garbage collections."""
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()

@@ -15,7 +15,7 @@ from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.sealed_changes import commit_cache
 from tests import makers
 from tests.agent import Agent
-from tests.conftest import clone, drop, use_database
+from tests.databases import clone, drop, use_database
 from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.test_older_store import fsck
 from tests.promises.plugin import RecordFigure

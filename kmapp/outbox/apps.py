@@ -9,5 +9,6 @@ class OutboxConfig(AppConfig):
     label = "outbox"
 
     def ready(self) -> None:
+        import_module("kmapp.celery")  # the app of all tasks
         import_module("kmapp.outbox.tasks")  # so that every published event wakes a worker
         autodiscover_modules("jobs.handlers")

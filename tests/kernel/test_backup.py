@@ -29,7 +29,7 @@ from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.conftest import drop, make_database, use_database
+from tests.databases import drop, make_database, use_database
 
 pytestmark = pytest.mark.promise(30)
 

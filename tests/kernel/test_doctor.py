@@ -28,7 +28,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.runtime import env
 from kmapp.runtime.embedded.temporary_servers import free_port
 from tests import makers
-from tests.conftest import use_database
+from tests.databases import use_database
 from tests.fake_provider import FakeProvider
 
 SECRET = "a long secret of these tests that nobody can guess, of more than fifty characters"

@@ -29,7 +29,8 @@ from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import RecordFigure
 
-pytestmark = pytest.mark.promise(32)
+# In a database of their own, because each stored text is looked for in all of its rows.
+pytestmark = [pytest.mark.promise(32), pytest.mark.usefixtures("module_database")]
 
 ERROR_KEYS = {"status", "error", "message", "detail", "details", "issues"}
 APPS = ("api", "memory", "knowledge", "rules", "context")

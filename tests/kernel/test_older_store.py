@@ -20,7 +20,7 @@ from kmapp.ledger.checkpoint_status import find_deviation
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
 from tests import makers
-from tests.conftest import clone, drop, use_database
+from tests.databases import clone, drop, use_database
 from tests.makers import missing
 
 LOST = "An older copy of the database was put back"

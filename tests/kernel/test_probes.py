@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -114,11 +114,20 @@ class Caller:
         return answer.status_code, sent_to, CHANGING.sub("<>", body.decode())
 
 
+@pytest.fixture(scope="module")
+def ours(theirs: Names, django_db_blocker: DjangoDbBlocker) -> tuple[User, str]:
+    """Create Acme; return its admin and the secret of its key."""
+    with django_db_blocker.unblock():
+        acme = makers.account("Acme")
+        return makers.member(acme, "ada", role="admin"), makers.key(acme)[1]
+
+
 @pytest.fixture
-def caller(agent: Client, ada: User) -> Caller:
-    person = Client()
-    person.force_login(ada)
-    return Caller(agent, person)
+def caller(ours: tuple[User, str], db: None, settings: Settings) -> Caller:
+    settings.THROTTLES = dict.fromkeys(settings.THROTTLES, 1_000_000)  # all tests have one key
+    admin, secret = ours
+    agent = Client(headers={"Authorization": f"Bearer {secret}"})
+    return Caller(agent, makers.signed_in(admin))
 
 
 def list_requests(name: str, names: Names) -> list[tuple[str, Fields]]:

@@ -1,5 +1,7 @@
 """Requests to an embedder, and checks of its responses."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,8 @@ from kmapp.providers.embedding import (
 )
 from kmapp.providers.errors import BadVectors, ProviderError
 from kmapp.providers.models import EmbeddingModel as Form
+from kmapp.runtime.embedded.embedding_server import EmbeddingServer
+from kmapp.runtime.embedded.temporary_servers import free_port
 from tests.fake_provider import FakeProvider, vector_of
 
 
@@ -156,6 +160,20 @@ def test_calls_are_counted_by_outcome(provider: FakeProvider, form: Form) -> Non
 E5 = Form(name="multilingual-e5-small", dimensions=384, sends_input_type=True)
 
 
+@pytest.fixture(scope="module")
+def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddingServer]:
+    """The server of the product. That of other tests computes equal texts once."""
+    log = tmp_path_factory.mktemp("embedder") / "log"
+    with EmbeddingServer(free_port(), log) as server:
+        yield server
+
+
+@pytest.fixture
+def embedded_server(running_server: EmbeddingServer, settings: Settings) -> None:
+    settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = running_server.url()
+
+
+@pytest.mark.usefixtures("embedded_server")
 def test_the_embedded_server_understands_both_languages() -> None:
     passages = ["The cat sleeps on the warm roof.", "季度报告将于周五提交。", "She bakes bread."]
     vectors = OpenAIEmbedder.for_passages(E5).embed(passages, kind="passage")
@@ -165,6 +183,7 @@ def test_the_embedded_server_understands_both_languages() -> None:
         assert scores.index(max(scores)) == meant
 
 
+@pytest.mark.usefixtures("embedded_server")
 def test_the_embedded_server_adds_its_own_prefix_and_only_once() -> None:
     embedder = OpenAIEmbedder.for_passages(E5)
     [passage] = embedder.embed(["a cat"], kind="passage")
@@ -177,6 +196,7 @@ def test_the_embedded_server_adds_its_own_prefix_and_only_once() -> None:
     assert similarity(passage, again) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.usefixtures("embedded_server")
 def test_embedded_server_returns_equal_vectors_in_batches() -> None:
     embedder = OpenAIEmbedder.for_passages(E5)
     texts = [f"Entry number {n} about topic {n % 5}." for n in range(40)]

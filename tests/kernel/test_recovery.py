@@ -34,7 +34,7 @@ from kmapp.runtime.embedded.recovery import choose_base_backup
 from kmapp.runtime.processes import CannotStart
 from memory.models import MemoryEntry
 from tests import makers
-from tests.conftest import TEMPLATE
+from tests.databases import TEMPLATE
 
 pytestmark = pytest.mark.promise(30, 44)
 

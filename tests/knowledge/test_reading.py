@@ -2,6 +2,8 @@
 
 import io
 import stat
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Callable
@@ -23,6 +25,7 @@ from kmapp.errors import ReadOnly
 from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery as Job
+from kmapp.settings import BASE_DIR
 from knowledge.actions import parse_documents
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
@@ -105,6 +108,16 @@ DAMAGED = {
     "a.xlsx": zip_archive({"xl/workbook.xml": b"<x>"}),
     "a.pptx": b"not even a zip",
 }
+
+
+def test_parser_starts_without_django_and_celery() -> None:
+    program = (
+        "import sys, knowledge.parsing.sandboxed_parser;"
+        "print(*{'django', 'celery', 'opentelemetry'} & sys.modules.keys())"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=BASE_DIR, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
 
 
 def test_every_file_type_is_parsed(acme: Account) -> None:

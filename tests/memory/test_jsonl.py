@@ -18,7 +18,7 @@ from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.transfer.export import count_lines
 from tests import makers
 from tests.agent import Agent
-from tests.conftest import clone, drop, use_database
+from tests.databases import clone, drop, use_database
 
 NODES: list[dict[str, object]] = [
     {"client_id": "a", "text": "The cat sleeps.", "user_id": "u", "run_id": "r"},

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
-from django.db import connections
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from kmapp.accounts.models import User
 from kmapp.web.sessions import SessionStore
+from tests.databases import get_pool
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -35,6 +35,13 @@ IN_TURN = cycle([("light", "en"), ("dark", "zh-hans")])  # one for each page tha
 LOOKS = (("light", "en", 1280), ("dark", "zh-hans", 390))  # of pictures
 # Copies of the style sheets would serve a single rule, which is experimental and off.
 AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
+# A whole result names the elements of every rule that holds, and takes long to transfer.
+LIST_VIOLATIONS = """
+async (options) => {
+  const {violations} = await axe.run(options);
+  return violations.flatMap(({id, nodes}) => nodes.map(({html}) => `${id}: ${html.slice(0, 160)}`));
+}
+"""
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
   window.tellViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
@@ -64,32 +71,45 @@ def launched() -> Iterator[Browser]:
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
-class _Quiet(WSGIRequestHandler):
+class _Handler(WSGIRequestHandler):
+    """Handle the requests of a client, each with a database connection of the pool."""
+
+    server: "_Server"
     disable_nagle_algorithm = True  # otherwise the end of a response waits for an acknowledgement
+    has_connection = False
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Log nothing."""
 
+    def parse_request(self) -> bool:
+        """Borrow a connection once a request has come; a client may be silent for long."""
+        if not super().parse_request():
+            return False
+        self.server.pool.lend()
+        self.has_connection = True
+        return True
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        finally:
+            if self.has_connection:
+                self.has_connection = False
+                self.server.pool.take_back()
+
 
 class _Server(ThreadedWSGIServer):
-    """Keep the database connection of a thread while its client is connected, as a pool would."""
+    """A thread for each client."""
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        connection = connections["default"]
-        close = connection.close_if_unusable_or_obsolete
-
-        def close_if_unusable() -> None:
-            connection.close_at = None  # at any age
-            close()
-
-        connection.close_if_unusable_or_obsolete = close_if_unusable  # type: ignore[method-assign]
-        super().process_request_thread(request, client_address)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.pool = get_pool()
 
 
 @contextmanager
 def served(application: Any = None) -> Iterator[str]:
     """Serve the product, or another application, on a free port, one thread per client."""
-    server = _Server(("127.0.0.1", 0), _Quiet)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.set_app(application or get_wsgi_application())
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -156,8 +176,8 @@ class Visitor:
 
     def barriers(self) -> list[str]:
         """The accessibility violations found by axe."""
-        result = Axe().run(self.page, options=AXE).response["violations"]
-        return [f"{rule['id']}: {node['html'][:160]}" for rule in result for node in rule["nodes"]]
+        self.page.evaluate(AXE_SCRIPT)
+        return list(self.page.evaluate(LIST_VIOLATIONS, AXE))
 
     def _overflows(self) -> list[str]:
         """The widths at which the page scrolls sideways."""

@@ -1,6 +1,7 @@
-"""A browser for each module of browser tests, a visitor for each test; staff."""
+"""A browser for browser tests that follow each other, a visitor for each test; staff."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 
 import pytest
 from django.core.cache import cache
@@ -11,6 +12,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account, User
 from tests import makers
 from tests.identity_provider import IdentityProvider, identity_provider
+from tests.schedule import needs_browser
 from tests.web.browser import Visitor, launched, visiting
 from tests.web.company_pages import SETTINGS, sign_in_form
 from tests.web.staff import staff
@@ -24,10 +26,27 @@ def reset_throttles(request: pytest.FixtureRequest) -> Iterator[None]:
         cache.clear()
 
 
+_browsers: list[Browser] = []  # at most one
+_open_browsers = ExitStack()
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as browser:
-        yield browser
+def browser() -> Browser:
+    """The browser of this module, which the next one uses, too, if it has browser tests."""
+    if not _browsers:
+        _browsers.append(_open_browsers.enter_context(launched()))
+    return _browsers[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Close the browser before other tests: it runs an event loop in their thread."""
+    try:
+        return (yield)
+    finally:
+        if not needs_browser(nextitem):
+            _browsers.clear()
+            _open_browsers.close()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from kmapp.management.account_options import get_account
 from tests import makers
-from tests.conftest import clone, drop, use_database
+from tests.databases import clone, drop, other_connections, use_database
 from tests.kernel.fsck.fixtures import Ledger, create_history
 from tests.kernel.fsck.tampering import Intruder
 
@@ -58,7 +58,7 @@ def ledger(
     name = f"{worker_database}_tampered"
     clone(name, template=filled_database.database)
     signed = Path(shutil.copytree(filled_database.folder, tmp_path / "signed"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, other_connections():
         use_database(name)
         patch.setattr(settings, "CHECKPOINT_FILE", signed / "checkpoints.ndjson")
         patch.setattr(settings, "CHECKPOINT_KEY_FILE", signed / "checkpoint.ed25519")
@@ -68,4 +68,3 @@ def ledger(
         finally:
             intruder.connection.close()
             drop(name)
-            use_database(worker_database)
