@@ -271,17 +271,6 @@ def test_works_without_response_schemas(model: FakeProvider, agent: Agent, acme:
     assert len(current_memories(acme)) == 2
 
 
-def test_redelivery_extracts_nothing(model: FakeProvider, agent: Agent, acme: Account) -> None:
-    model.become(reply=scripted_reply([fact("Nils has a cat.")]))
-    event = add_conversation(agent, "I have a cat.", user_id="nils")
-    query = [body for body in model.seen if "messages" in body]
-    makers.update(Delivery, acme, {"event": event["id"]}, done_at=None, due_at=Now())
-    run_due_jobs()
-    assert agent.get(f"events/{event['id']}")["result"] == event["result"]
-    assert [body for body in model.seen if "messages" in body] == query
-    assert len(current_memories(acme)) == 2
-
-
 def test_reviewer_sees_the_response(
     model: FakeProvider, agent: Agent, acme: Account, alice: User, client: Client
 ) -> None:

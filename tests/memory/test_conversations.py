@@ -1,7 +1,10 @@
 """Forty conversations with a scripted model."""
 
+from django.db.models.functions import Now
+
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
 from memory.models import MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -12,6 +15,7 @@ from tests.memory.chat_model import (
     current_memories,
     decision,
     fact,
+    run_due_jobs,
     scripted_reply,
 )
 from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, WORK
@@ -101,3 +105,14 @@ def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvid
     with acting(acme):
         [saved] = MemoryEntry.objects.all()
     assert (saved.content, saved.tags) == ("Order 7 was a kettle.", ["orders"])
+
+
+def test_redelivery_extracts_nothing(agent: Agent, acme: Account, chat: FakeProvider) -> None:
+    chat.become(reply=scripted_reply([fact("Nils has a cat.")]))
+    event = add_conversation(agent, "I have a cat.", user_id="nils")
+    requests = [body for body in chat.seen if "messages" in body]
+    makers.update(Delivery, acme, {"event": event["id"]}, done_at=None, due_at=Now())
+    run_due_jobs()
+    assert agent.get(f"events/{event['id']}")["result"] == event["result"]
+    assert [body for body in chat.seen if "messages" in body] == requests
+    assert set(current_memories(acme)) == {"Nils has a cat."}

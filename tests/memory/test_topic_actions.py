@@ -1,6 +1,5 @@
 """Topic actions, suggestions and their undo."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -289,20 +288,3 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         assert query.state == "followed"
     refresh_suggestions(acme.pk, ())
     assert not makers.rows(TopicSuggestion, acme, state="followed")
-
-
-def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run may end before it reaches the last ones."""
-    for user in ("mira", "nils", "noor"):
-        makers.write(acme, "The kiln.", "The mill.", "The press.", user_id=user)
-    order: list[str] = []
-
-    def read(_account_id: UUID, audience: Audience, *_: Any, **__: Any) -> Iterator[Any]:
-        order.append(audience.user_id)
-        return iter(())
-
-    monkeypatch.setattr(topic_growth, "read_groups", read)
-    for turn in range(3):
-        grow_topics(acme.pk, SYSTEM, turn=turn)
-    assert sorted(order[::3]) == ["mira", "nils", "noor"]
-    assert len(order) == 9

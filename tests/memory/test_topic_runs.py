@@ -1,4 +1,8 @@
-"""Suggestions about topics after a run that did not reach all memories."""
+"""Runs that assign topics, and end before they have reached all memories."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -9,6 +13,7 @@ from memory.actions import topic_growth
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.models import MemoryEntry, TopicSuggestion
+from memory.retrieval.audiences import Audience
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -35,3 +40,20 @@ def test_incomplete_run_replaces_suggestions_about_topics_that_it_examined(
     with acting(acme):
         suggestions = TopicSuggestion.objects.of(acme).select_related("topic")
         assert [each.topic.user_id for each in suggestions] == ["nils"]
+
+
+def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may end before it reaches the last ones."""
+    for user in ("mira", "nils", "noor"):
+        makers.write(acme, "The kiln.", "The mill.", "The press.", user_id=user)
+    order: list[str] = []
+
+    def read(_account_id: UUID, audience: Audience, *_: Any, **__: Any) -> Iterator[Any]:
+        order.append(audience.user_id)
+        return iter(())
+
+    monkeypatch.setattr(topic_growth, "read_groups", read)
+    for turn in range(3):
+        grow_topics(acme.pk, SYSTEM, turn=turn)
+    assert sorted(order[::3]) == ["mira", "nils", "noor"]
+    assert len(order) == 9
