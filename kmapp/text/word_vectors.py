@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 DIMENSIONS = 128  # the first of 256; the model is trained so that they can be used alone
-CAPACITY = 60_000  # words
+CAPACITY = 40_000  # words
 # Vectors have whole numbers, whose products are exact: a sum does not depend on its order, so the
 # cosine of two words is the same in each search.
 SCALE = 512
@@ -42,7 +42,7 @@ def compare_words(query: Sequence[str], texts: Sequence[Sequence[str]]) -> Float
     return nearest
 
 
-class _WordVectors:
+class WordVectors:
     """The vectors of the words that occurred so far, of length `SCALE`, in a row each."""
 
     def __init__(self) -> None:
@@ -67,14 +67,14 @@ class _WordVectors:
         return len(self.positions) > CAPACITY // 2
 
 
-_current = _WordVectors()
+_current = WordVectors()
 
 
-def _get_word_vectors() -> _WordVectors:
+def _get_word_vectors() -> WordVectors:
     """Return the current vectors, or begin anew; a comparison goes on with those that it has."""
     global _current  # noqa: PLW0603
     if _current.is_full:
-        _current = _WordVectors()
+        _current = WordVectors()
     return _current
 
 
