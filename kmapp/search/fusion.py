@@ -19,6 +19,7 @@ from typing import NamedTuple
 from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
+from kmapp.search.similar_words import compute_similar_coverage
 from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
 from kmapp.text.ranking_features import asks_for_time, compute_ranking_features
 from kmapp.text.terms import chinese_share, opening
@@ -125,7 +126,8 @@ def rank_candidates(
     """
     pool = list(candidates)
     exponent, ranked = compute_language_exponent(query.text), []
-    for each, (values, meaning) in zip(pool, compute_signals(query, pool, scale), strict=True):
+    signals = compute_signals(query, pool, scale, without=without)
+    for each, (values, meaning) in zip(pool, signals, strict=True):
         weights = build_weights(meaning, without, learned)
         ranked.append(_score_candidate(each.id, values, meaning, weights, exponent))
     return sorted(ranked, key=_best_first)
@@ -175,9 +177,16 @@ def compute_language_exponent(query: str) -> float:
 
 
 def compute_signals(
-    query: Query, pool: Sequence[Candidate], scale: CosineScale = E5_SCALE
+    query: Query,
+    pool: Sequence[Candidate],
+    scale: CosineScale = E5_SCALE,
+    *,
+    without: frozenset[str] = frozenset(),
 ) -> list[tuple[Signals, float]]:
-    """Return the signals of each candidate and its weight of meaning."""
+    """Return the signals of each candidate and its weight of meaning.
+
+    Of the signals in `without`, those that take long are 0.
+    """
     meaning = MEANING_WEIGHT + (CHINESE_MEANING_WEIGHT - MEANING_WEIGHT) * chinese_share(query.text)
     idf_sum = sum(query.idf.values())
     evidence = [_build_evidence(each, idf_sum, meaning, scale) for each in pool]
@@ -189,6 +198,10 @@ def compute_signals(
     )
     coverage = _TermCoverage(list(query.idf.values()))
     masks = [each.term_mask for each in pool]
+    similar = [0.0] * len(pool)
+    if "similar" not in without:
+        texts = [each.text for each in pool]
+        similar = compute_similar_coverage(query.text, query.idf, texts, adjacency)
     needs_time = asks_for_time(query.text)
     values = []
     for number, (each, own_evidence, near) in enumerate(
@@ -201,6 +214,7 @@ def compute_signals(
             context=own_evidence.context,
             lexical=own_evidence.lexical,
             window=coverage.share(_combine_window_masks(masks, adjacency, number)),
+            similar=similar[number],
             near=near.near,
             run=near.run,
             # A text without query words does not begin with one, and parsing beginnings is slow.

@@ -23,7 +23,7 @@ MANUAL_WEIGHTS: Mapping[str, float] = {
 }
 _LEARNED_SHARE = 1 - 1e-9 - sum(MANUAL_WEIGHTS.values())  # rounding must not exceed 1
 MEANING_SIGNALS = ("dense", "context")
-WORD_SIGNALS = ("lexical", "window")
+WORD_SIGNALS = ("lexical", "window", "similar")
 MAX_CACHED_WEIGHTS = 3_600  # combinations
 
 
@@ -34,6 +34,7 @@ class Signals(NamedTuple):
     context: float
     lexical: float
     window: float
+    similar: float
     near: float
     run: float
     opening: float

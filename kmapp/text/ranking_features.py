@@ -6,6 +6,7 @@ again.
 
 import re
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
@@ -44,11 +45,12 @@ _ASKS_TIME = re.compile(
 
 
 class RankingFeatures(NamedTuple):
-    """Each from 0 to 1; `specific` and `concrete` are low for small talk."""
+    """Features from 0 to 1, low for small talk, and the words that they were computed from."""
 
     specific: float  # share of words that are not everyday words
     concrete: float  # names, numbers and quotations, up to a limit
     dated: float  # 1 if it has a date or a relative time, such as "last May" or "上周"
+    words: tuple[str, ...]  # distinct, in small letters; of Chinese, the words of the dictionary
 
 
 def asks_for_time(query: str) -> bool:
@@ -59,13 +61,11 @@ def asks_for_time(query: str) -> bool:
 @lru_cache(maxsize=CACHED)
 def compute_ranking_features(text: str) -> RankingFeatures:
     """Compute the features of a text, which may begin with its speaker or heading and a colon."""
-    name_end = text.find(": ", 0, MAX_NAME_LENGTH)
-    body = text[name_end + 2 :] if name_end > 0 else text
+    name_end = max(0, text.find(": ", 0, MAX_NAME_LENGTH))
+    body = text[name_end + 2 :] if name_end else text
     tokens = _WORD.findall(body)
-    words = [word.lower() for word in tokens]
     only_latin = body.isascii()
-    if not only_latin:
-        words = [part for word in words for part in _split_word(word)]
+    words = _to_words(tokens)
     content = [
         word for word in words if len(word) > 1 and word not in STOP_WORDS and word.isalpha()
     ]
@@ -78,6 +78,7 @@ def compute_ranking_features(text: str) -> RankingFeatures:
         specific=len(rare) / len(content) if content else 0.0,
         concrete=min(1.0, named / CONCRETE),
         dated=float(_states_time(body, {*words, *tokens}, only_latin=only_latin)),
+        words=tuple(dict.fromkeys([*_to_words(_WORD.findall(text[:name_end])), *words])),
     )
 
 
@@ -87,6 +88,10 @@ def _states_time(body: str, words: set[str], *, only_latin: bool) -> bool:
     return bool(_YEAR.search(body) or (not only_latin and _CHINESE_TIME.search(body)))
 
 
-def _split_word(word: str) -> list[str]:
-    """Return the dictionary words of Chinese text, which has no spaces."""
-    return chinese_words(word) if _HAN.match(word) else [word]
+def _to_words(tokens: list[str]) -> list[str]:
+    """Return tokens in small letters, and of Chinese, which has no spaces, the dictionary words."""
+    words = []
+    for token in tokens:
+        word = token.lower()
+        words += map(intern, chinese_words(word) if _HAN.match(word) else (word,))
+    return words

@@ -35,8 +35,9 @@ from knowledge.retrieval.indexed_text import format_path
 from knowledge.retrieval.merge_adjacent import ChunkRun, merge_chunks
 from knowledge.retrieval.verify_chunks import withhold_chunks
 
+WITHOUT_SIMILAR = frozenset({"similar"})  # a chunk contains more words than are compared
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
-WITHOUT_RUN = frozenset({"run"})
+WITHOUT_RUN = WITHOUT_SIMILAR | {"run"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +167,7 @@ def _rank(
         collection, within, request.query, meaning, by_document=algorithm.by_document
     )
     scale = build_cosine_scale(meaning.model if meaning else active_model())
-    without = frozenset() if algorithm.by_document else WITHOUT_RUN
+    without = WITHOUT_SIMILAR if algorithm.by_document else WITHOUT_RUN
     ranked = rank_candidates(signals.query, signals.candidates, scale, without=without)
     return merge_chunks(ranked, signals.positions, signals.ready, merge=request.merge)
 

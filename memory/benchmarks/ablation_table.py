@@ -32,6 +32,7 @@ SIGNALS: Mapping[str, str] = {
     "context": "similarity to the vector of the text with its predecessor",
     "lexical": "BM25",
     "window": "share of the query's terms, weighted by idf, in the text or up to two steps from it",
+    "similar": "as window, also with similar words, up to four steps away",
     "near": "evidence of the direct neighbours",
     "run": "evidence of the best entry in the run",
     "opening": "starts with a word of the query (mostly the speaker)",

@@ -117,7 +117,9 @@ class Ranking(SealedModel):
     def to_account_ranking(self) -> AccountRanking:
         """Return what a search needs of it."""
         weights: dict[str, Any] = self.weights
-        return AccountRanking(self.number, tuple(float(weights[name]) for name in LEARNED_WEIGHTS))
+        # A signal that is newer than the ranking has no weight in it.
+        learned = tuple(float(weights.get(name, 0)) for name in LEARNED_WEIGHTS)
+        return AccountRanking(self.number, learned)
 
 
 class RankingComparison(ViewerQuestion):

@@ -11,6 +11,7 @@ COLOUR_COUNT = 8
 PART_LABELS: Mapping[str, str | Promise] = {
     "lexical": _("keywords"),
     "window": _("keyword matches in context"),
+    "similar": _("similar words in context"),
     "dense": _("meaning"),
     "context": _("meaning in context"),
     "near": _("neighbours"),

@@ -1,0 +1,56 @@
+"""Coverage of a query's words by similar words. Pure.
+
+"Which pets does Ann have?" is answered by "I took the dog to the vet." A word of the query counts
+by the most similar word of the text, or of the entries up to four steps before and after it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmapp.text.ranking_features import compute_ranking_features
+from kmapp.text.terms import terms
+from kmapp.text.word_vectors import compare_words
+
+STEPS = 4
+MIN_SIMILARITY = 0.2  # cosine of unrelated words
+
+
+def compute_similar_coverage(
+    query: str,
+    idf: Mapping[str, float],
+    texts: Sequence[str],
+    adjacency: Sequence[Sequence[int]],
+) -> list[float]:
+    """Return for each text the share of the query's idf that similar words cover, 0 to 1.
+
+    `idf` is of the terms of the query, and `adjacency` has the positions of the texts next to each.
+    """
+    idf_by_word = {
+        word: idf[term]
+        for word in compute_ranking_features(query).words
+        for term in terms(word)
+        if idf.get(term)
+    }
+    if not idf_by_word or not texts:
+        return [0.0] * len(texts)
+    words_by_text = [compute_ranking_features(text).words for text in texts]
+    similarity = _spread(compare_words(list(idf_by_word), words_by_text), adjacency)
+    weights = np.array(list(idf_by_word.values()))
+    covered = ((similarity - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).clip(0, 1) * weights
+    shares: list[float] = (covered.sum(axis=1) / weights.sum()).tolist()
+    return shares
+
+
+def _spread(
+    similarity: NDArray[np.float32], adjacency: Sequence[Sequence[int]]
+) -> NDArray[np.float32]:
+    """Return the highest value of each column up to `STEPS` steps from each row."""
+    neighbourhoods = [[row, *adjacent] for row, adjacent in enumerate(adjacency)]
+    flat = [row for neighbourhood in neighbourhoods for row in neighbourhood]
+    lengths = np.array([len(neighbourhood) for neighbourhood in neighbourhoods])
+    starts = lengths.cumsum() - lengths
+    for _ in range(STEPS):
+        similarity = np.maximum.reduceat(similarity[flat], starts)
+    return similarity

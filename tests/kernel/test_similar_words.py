@@ -1,0 +1,66 @@
+"""Coverage of a query's words by words of like meaning."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from kmapp.search.similar_words import STEPS, compute_similar_coverage
+from kmapp.text import word_vectors
+from kmapp.text.word_vectors import compare_words
+
+QUERY = "Which pets does Ann have?"
+IDF = {"pet": 3.0, "ann": 2.0}
+DOG = "I took the dog to the vet."
+TRAIN = "The train was late again."
+
+
+def cover(texts: Sequence[str], adjacency: Sequence[Sequence[int]] = ()) -> list[float]:
+    return compute_similar_coverage(QUERY, IDF, texts, adjacency or [[]] * len(texts))
+
+
+def test_similar_words_count_in_part() -> None:
+    dog, train, pets, both = cover([DOG, TRAIN, "Many pets are here.", "Ann's pets are here."])
+    assert train < dog < pets < both
+    assert pets == pytest.approx(3 / 5, abs=0.1)
+    assert both == pytest.approx(1.0, abs=0.01)
+
+
+def test_surroundings_count_up_to_some_steps() -> None:
+    texts = [DOG, *[TRAIN] * (STEPS + 1)]
+    chain = [[n for n in (row - 1, row + 1) if 0 <= n < len(texts)] for row in range(len(texts))]
+    [alone, elsewhere] = cover([DOG, TRAIN])
+    assert cover(texts, chain) == [alone] * (STEPS + 1) + [elsewhere]
+
+
+def test_value_depends_on_no_other_text() -> None:
+    many = [f"{DOG} It was day {number}." for number in range(300)]
+    together = cover(many)
+    assert together == [value for text in many for value in cover([text])]
+    assert cover(many[::-1]) == together[::-1]
+
+
+def test_chinese_words_are_compared_whole() -> None:
+    texts = ["我昨天买了一只猫。", "火车晚点了。"]
+    cat, train = compute_similar_coverage("谁的猫？", {"猫": 3.0}, texts, [[], []])
+    assert train < cat
+    assert cat == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("query", "idf", "texts"),
+    [(QUERY, {}, [DOG]), ("?", IDF, [DOG]), (QUERY, IDF, [""]), (QUERY, IDF, []), ("", {}, [])],
+)
+def test_nothing_to_compare(query: str, idf: dict[str, float], texts: list[str]) -> None:
+    assert compute_similar_coverage(query, idf, texts, [[]] * len(texts)) == [0.0] * len(texts)
+
+
+def test_words_beyond_the_capacity_are_like_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_vectors, "CAPACITY", 4)
+    monkeypatch.setattr(word_vectors, "_current", word_vectors.WordVectors())
+    [[known, unknown]] = compare_words(["dog", "cat"], [["dog", "horse", "cow", "cat"]])
+    assert known == pytest.approx(1.0, abs=0.01)
+    assert unknown < known
+    # The next comparison begins anew.
+    [[dog, cat]] = compare_words(["dog", "cat"], [["cat"]])
+    assert cat == pytest.approx(1.0, abs=0.01)
+    assert dog < cat
