@@ -195,7 +195,11 @@ def restore_placeholders(
 ) -> Prepared:
     """Replace everything that was loaded by placeholders. Stores nothing. Inside `acting`."""
     readable = readable_archives(account_id, within)
-    existing = find_archived_results(readable, account_id, list_slots(messages))
+    own = ToolResultArchive.objects.of(account_id).in_scope(within)
+    slots = list_slots(messages)
+    existing = find_archived_results(readable, account_id, slots)
+    # Another conversation may have archived the same text before.
+    existing |= find_archived_results(own, account_id, slots)
     slots_by_archive = find_references(messages)
     rows = readable.briefly().in_bulk(list(slots_by_archive))
     parts = build_replacements(slots_by_archive, _render_placeholders(rows))

@@ -1,7 +1,7 @@
 """Markers of the tool results in a message, to delete the message when a result is erased."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ from context.assembly.messages import Message, ToolCall, index_calls, list_slots
 from context.models.archives import sent_sha256
 from context.reports.body_digests import encode_json
 
-MAX_IDS = 20  # per result, because a listing may name thousands
+MAX_IDS = 20  # in a result, and in its calls, because a listing may name thousands
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -24,9 +24,9 @@ def collect_markers(
     `stored` holds the messages in redacted form. A marker is a keyed digest of a result, as its
     archive has it, or the id of an archive that the message names.
     """
-    calls = index_calls(list(messages.values()))
-    # Once per call, because its result may have thousands of texts.
-    find_loaded = cache(lambda call_id: _find_loaded(calls.get(call_id)))
+    calls = index_calls(messages.values())
+    # Once per id, because the result of a call may have thousands of texts.
+    find_loaded = cache(lambda call_id: _find_loaded(calls.get(call_id, ())))
     return {
         pk: list(dict.fromkeys(_list_markers(account_id, messages[pk], part, find_loaded)))
         for pk, part in stored.items()
@@ -44,15 +44,14 @@ def _list_markers(
             # After a key rotation the archive matches only the digest of its redacted text.
             yield sent_sha256(account_id, text)
         yield from find_named_archives(slot.text)
-        loaded = find_loaded(slot.call_id)
-        yield from loaded
-        yield from _find_ids(slot.text, MAX_IDS - len(loaded))
+        yield from find_loaded(slot.call_id)
+        yield from _find_ids(slot.text, MAX_IDS)
 
 
-def _find_loaded(call: ToolCall | None) -> list[str]:
-    """Return the ids in the arguments of a call that loads a result."""
-    arguments = encode_json(call.arguments) if call and call.name == TOOL else ""
-    return list(_find_ids(arguments, MAX_IDS))
+def _find_loaded(calls: Iterable[ToolCall]) -> list[str]:
+    """Return the ids in the arguments of calls that load a result, of the last ones if many."""
+    texts = [encode_json(call.arguments) for call in calls if call.name == TOOL]
+    return list(dict.fromkeys(pk for text in texts for pk in _find_ids(text, MAX_IDS)))[-MAX_IDS:]
 
 
 def _find_ids(text: str, limit: int) -> Iterator[str]:

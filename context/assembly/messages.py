@@ -4,7 +4,7 @@ Lists are immutable here; every change returns a new list. Each text part of a t
 `Slot`, so that its text can be replaced without touching anything else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -173,8 +173,13 @@ def list_calls(message: Message) -> list[ToolCall]:
     ]
 
 
-def index_calls(messages: Sequence[Message]) -> dict[str, ToolCall]:
-    return {call.id: call for message in messages for call in list_calls(message)}
+def index_calls(messages: Iterable[Message]) -> dict[str, list[ToolCall]]:
+    """Return the calls by id, which some clients repeat."""
+    calls: dict[str, list[ToolCall]] = {}
+    for message in messages:
+        for call in list_calls(message):
+            calls.setdefault(call.id, []).append(call)
+    return calls
 
 
 def list_answered_ids(message: Message) -> list[str]:

@@ -51,7 +51,9 @@ def _build_wrapper(milliseconds: float) -> Callable[..., Any]:
             raise ProviderTimeout(f"No result within {milliseconds:.0f} ms.")
         if left < LOWERED_SHARE * timeout:
             timeout = left
-            context["connection"].connection.execute(SET_TIMEOUT, [f"{left:.0f}"])
+            database = context["connection"]
+            with database.wrap_database_errors:  # those of other statements are translated too
+                database.connection.execute(SET_TIMEOUT, [f"{left:.0f}"])
         return run(sql, params, many, context)
 
     return execute

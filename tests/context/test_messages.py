@@ -89,8 +89,8 @@ def test_both_formats_are_parsed() -> None:
         (3, "c1", "At nine.")
     ]
     assert [slot.text for slot in m.list_slots(ANTHROPIC)] == ["At nine.", "Or ten."]
-    assert m.index_calls(OPENAI)["c1"].input == {"q": 1}
-    assert m.index_calls(ANTHROPIC)["u1"].name == "look"
+    assert m.index_calls(OPENAI)["c1"][0].input == {"q": 1}
+    assert m.index_calls(ANTHROPIC)["u1"][0].name == "look"
     assert m.split_turns(OPENAI) == [range(1, 5), range(5, 6)]
     assert m.split_turns(ANTHROPIC) == [range(4)]
     assert (m.uses_anthropic_format(OPENAI), m.uses_anthropic_format(ANTHROPIC)) == (False, True)

@@ -96,10 +96,12 @@ def test_result_of_another_conversation_is_archived_again(agent: Agent, acme: Ac
     body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
     [first] = agent.post("context/prepare", body)["archived"]
     [other] = agent.post("context/prepare", {**body, "conversation_id": "c2"})["archived"]
-    assert other["fresh"]
+    own = {"conversation_id": "c2", "messages": body["messages"]}
+    [restored] = agent.post("context/restore", own)["archived"]
+    assert (other["fresh"], restored["uuid"]) == (True, other["uuid"])
     assert other["uuid"] != first["uuid"]
-    load = {"conversation_id": "c2", "load_uuids": [first["uuid"]], "messages": body["messages"]}
-    assert agent.post("context/prepare", load)["loaded"][0]["part"] == "whole"
+    loaded = agent.post("context/prepare", {**own, "load_uuids": [first["uuid"]]})["loaded"]
+    assert loaded[0]["part"] == "whole"
 
 
 def test_loaded_results_are_limited_in_all_their_places(

@@ -273,3 +273,14 @@ def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert {loaded, named} <= {*markers}
     assert len(markers) == 52
     assert encoded == [function["arguments"]]
+
+
+def test_loads_with_a_repeated_call_id_are_all_named() -> None:
+    first, second, result = str(uuid4()), str(uuid4()), uuid4()
+    messages: dict[UUID, Message] = {}
+    for name, pk in (("load_tool_history", first), ("load_tool_history", second), ("look", "")):
+        function = {"name": name, "arguments": f'{{"uuid": "{pk}"}}'}
+        calls = [{"id": "c1", "type": "function", "function": function}]
+        messages[uuid4()] = {"role": "assistant", "content": None, "tool_calls": calls}
+    messages[result] = {"role": "tool", "tool_call_id": "c1", "content": "The kiln is hot."}
+    assert {first, second} <= {*collect_markers(ACCOUNT, messages, messages)[result]}
