@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from django.db.models.functions import Length
+from django.db.models import Func, IntegerField
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
@@ -69,8 +69,9 @@ def fits_page(document: KnowledgeDocument) -> bool:
         return document.size <= MAX_LENGTH
     # The size is that of the file that failed; the text is of an earlier one.
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
-    current = rows.filter(version=document.version).annotate(length=Length("text"))
-    return current.filter(length__lte=MAX_LENGTH).exists()
+    size = Func("text", function="octet_length", output_field=IntegerField())
+    current = rows.filter(version=document.version).annotate(size=size)
+    return current.filter(size__lte=MAX_LENGTH).exists()
 
 
 def fits_editor(document: KnowledgeDocument) -> bool:
