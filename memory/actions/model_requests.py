@@ -18,7 +18,7 @@ from memory.extraction.response_schema import InvalidResponse
 T = TypeVar("T")
 MAX_ANSWER_LENGTH = 20_000  # characters that are stored
 # When the time for all answers of a job ends. Without it, only each answer has a deadline.
-_answers_until: ContextVar[float | None] = ContextVar("answers_answers_until", default=None)
+_answers_until: ContextVar[float | None] = ContextVar("answers_until", default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
