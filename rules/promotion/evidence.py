@@ -75,7 +75,7 @@ class ToolChange:
 
 
 def load_evidence(rule: Rule) -> PromotionEvidence:
-    """Return the evidence of the last time in shadow. Inside `acting`; at most three queries."""
+    """Return the evidence of the last time in shadow. Inside `acting`; at most four queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counts = list_observations(rule).aggregate(
         number_matched=Count("pk", filter=Q(matched=True)),

@@ -218,6 +218,8 @@ def test_redacts_in_json_what_it_redacts_in_text() -> None:
     assert redact_json({"mobile": 13800138000.0})[0] == {"mobile": "[phone]"}
     in_key = {"-----BEGIN PRIVATE KEY----- Type": "DEK"}
     assert redact_json(in_key)[0] == {"[secret]": "[secret]"}, "it ends"
+    reaching = "-----BEGIN PRIVATE KEY-----a: " + 25 * "aA"  # 80 characters with three of the text
+    assert redact_json({reaching: "@@@@@"})[0]["[secret]"].startswith("[secret]"), "it ends"
 
 
 def test_returns_tuples_as_lists() -> None:

@@ -113,20 +113,24 @@ def _redact_dict(
 def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: list[PiiMatch]) -> str:
     """Redact a text as if "key: " preceded it. Repeats until nothing is found, as `redact`."""
     prefix = f"{_WORD_BOUNDARY.sub(' ', key)}: " if 0 < len(key) <= _MAX_KEY_LENGTH else ""
-    own = remaining = _find_after_prefix(prefix, text, kinds)
+    matches = _find_after_prefix(prefix, text, kinds)
+    own = [PiiMatch(each.kind, max(0, each.start), each.end) for each in matches]
     findings.extend(own)
-    # A match that begins in the prefix may find its own placeholder again.
-    while (redacted := _replace_findings(text, remaining)) != text:
+    redacted = _replace_findings(text, own)
+    while redacted != text:
         text = redacted
-        remaining = _find_after_prefix(prefix, text, kinds)
+        # A match that begins in the prefix would find a part of its own placeholder, without end.
+        inside = [each for each in _find_after_prefix(prefix, text, kinds) if each.start >= 0]
+        redacted = _replace_findings(text, inside)
     return text
 
 
 def _find_after_prefix(prefix: str, text: str, kinds: Collection[str]) -> list[PiiMatch]:
+    """Return the matches that end in the text; those that begin in the prefix start below 0."""
     return [
-        PiiMatch(finding.kind, max(0, finding.start - len(prefix)), finding.end - len(prefix))
-        for finding in find_pii(prefix + text, kinds)
-        if finding.end > len(prefix)
+        PiiMatch(match.kind, match.start - len(prefix), match.end - len(prefix))
+        for match in find_pii(prefix + text, kinds)
+        if match.end > len(prefix)
     ]
 
 
