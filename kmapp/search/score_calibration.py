@@ -57,9 +57,9 @@ def compute_level(scores: Sequence[float]) -> float:
 
 # That a result is relevant.
 RESULT_CALIBRATION = Calibration(
-    english=Logistic(-9.03, 8.37, 32.54), chinese=Logistic(-7.6, 5.11, 26.82)
+    english=Logistic(-9.19, 8.5, 31.89), chinese=Logistic(-7.81, 5.48, 26.89)
 )
 # That any of the first ten results is relevant, from the best score.
 RESPONSE_CALIBRATION = Calibration(
-    english=Logistic(-7.65, 9.5, 24.08), chinese=Logistic(-3.89, 0.67, 24.08)
+    english=Logistic(-7.9, 9.83, 23.24), chinese=Logistic(-4.12, 1.04, 24.23)
 )

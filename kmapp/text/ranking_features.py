@@ -90,7 +90,7 @@ def _states_time(body: str, words: set[str], *, only_latin: bool) -> bool:
 
 def _to_words(tokens: list[str]) -> list[str]:
     """Return tokens in small letters, and of Chinese, which has no spaces, the dictionary words."""
-    words = []
+    words: list[str] = []
     for token in tokens:
         word = token.lower()
         words += map(intern, chinese_words(word) if _HAN.match(word) else (word,))

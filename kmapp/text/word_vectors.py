@@ -82,7 +82,8 @@ def _compute_vector(word: str) -> Floats:
     tokenizer, vectors = _load_model()
     pieces = tokenizer.encode(word, add_special_tokens=False).ids
     total = vectors[pieces].sum(0, dtype=np.float32)
-    return np.round(total * (SCALE / max(float(np.linalg.norm(total)), 1e-9)))
+    vector: Floats = np.round(total * (SCALE / max(float(np.linalg.norm(total)), 1e-9)))
+    return vector
 
 
 @cache

@@ -147,7 +147,11 @@ def _weights(row: Ranking) -> list[dict[str, Any]]:
     if not row.weights:
         return []
     return [
-        {"label": PART_LABELS[name], "shipped": LEARNED_WEIGHTS[name], "learned": row.weights.get(name, 0)}
+        {
+            "label": PART_LABELS[name],
+            "shipped": LEARNED_WEIGHTS[name],
+            "learned": row.weights.get(name, 0),
+        }
         for name in LEARNED_WEIGHTS
     ]
 
