@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
@@ -56,7 +57,7 @@ class DeliveredFile:
     @classmethod
     def of(cls, ref: str, data: bytes | Iterable[bytes], **fields: Any) -> "DeliveredFile":
         """Return the delivery of a file whose bytes are at hand, with its digest and size."""
-        pieces = _split_pieces(data) if isinstance(data, bytes) else data
+        pieces = StoredFile(partial(_split, data)) if isinstance(data, bytes) else data
         digest, size = hashlib.sha256(), 0
         for piece in pieces:
             digest.update(piece)
@@ -64,9 +65,10 @@ class DeliveredFile:
         return cls(ref=ref, pieces=pieces, sha256=digest.hexdigest(), size=size, **fields)
 
 
-def _split_pieces(data: bytes) -> Sequence[bytes]:
-    """Return the pieces of a file, each of which is stored by a statement of its own."""
-    return [data[start : start + PIECE_BYTES] for start in range(0, len(data) or 1, PIECE_BYTES)]
+def _split(data: bytes) -> Iterator[bytes]:
+    """Yield the pieces of a file, each of which is stored by a statement of its own."""
+    for start in range(0, len(data) or 1, PIECE_BYTES):
+        yield data[start : start + PIECE_BYTES]
 
 
 @dataclass(frozen=True, slots=True)

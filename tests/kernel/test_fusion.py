@@ -78,7 +78,7 @@ def test_perfect_signals_score_one(query: Query) -> None:
         "cosine": 1.0,
         "bm25": 500.0,
         "term_mask": 7,
-        "text": f"{next(iter(query.idf))}, Ostrey 5 Vellmark 2024 上周",
+        "text": f"{' '.join(query.idf)}, Ostrey 5 Vellmark 2024 上周",
     }
     liked: dict[str, Any] = {"importance": 1.0, "salience": 1.0, "pinned": True}
     links = {key(2): 1.0}
