@@ -5,10 +5,12 @@ by the most similar word of the text, or of the entries up to four steps before 
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.text.ranking_features import compute_ranking_features
 from kmapp.text.terms import terms
 from kmapp.text.word_vectors import compare_words
@@ -25,13 +27,15 @@ def compute_similar_coverage(
 ) -> list[float]:
     """Return for each text the share of the query's idf that similar words cover, 0 to 1.
 
-    `idf` is of the terms of the query, and `adjacency` has the positions of the texts next to each.
+    `idf` is of the terms of the query, rarest first, of which the first 60 count. `adjacency` has
+    the positions of the texts next to each.
     """
+    rarest = dict(islice(idf.items(), MAX_MASK_TERMS))
     idf_by_word = {
-        word: idf[term]
+        word: rarest[term]
         for word in compute_ranking_features(query).words
         for term in terms(word)
-        if idf.get(term)
+        if rarest.get(term)
     }
     if not idf_by_word or not texts:
         return [0.0] * len(texts)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.similar_words import STEPS, compute_similar_coverage
 from kmapp.text import word_vectors
 from kmapp.text.word_vectors import compare_words
@@ -44,6 +45,15 @@ def test_chinese_words_are_compared_whole() -> None:
     cat, train = compute_similar_coverage("谁的猫？", {"猫": 3.0}, texts, [[], []])
     assert train < cat
     assert cat == pytest.approx(1.0, abs=0.01)
+
+
+def test_only_the_rarest_words_of_a_long_query_count() -> None:
+    many = {f"w{number}": 2.0 for number in range(MAX_MASK_TERMS)}
+    query = " ".join([*many, "pet"])
+    [without] = compute_similar_coverage(query, many, ["pet"], [[]])
+    [last] = compute_similar_coverage(query, {**many, "pet": 2.0}, ["pet"], [[]])
+    [first] = compute_similar_coverage(query, {"pet": 2.0, **many}, ["pet"], [[]])
+    assert without == last < first
 
 
 @pytest.mark.parametrize(
