@@ -87,7 +87,7 @@ class Command(BaseCommand):
         for number in rebuild_indexes(account.pk):
             progress.add(number)
         progress.end()
-        self.stdout.write("Search by words is ready; workers compute vectors and the order of runs.")
+        self.stdout.write("Search by words is ready; workers compute vectors and order runs.")
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
