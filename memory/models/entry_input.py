@@ -107,7 +107,7 @@ def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:
 
 
 def infer_visibility(draft: NewEntry | MemoryEntry) -> str:
-    """Return the default visibility: the run's, else the user's, else the account's."""
+    """Return the default visibility: the user's or agent's, else the run's, else the account's."""
     if draft.user_id or draft.agent_id:
         return "user"
     return "conversation" if draft.run_id else "account"

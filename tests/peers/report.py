@@ -46,7 +46,7 @@ def page(all_figures: Sequence[Figures], peers: Sequence[Peer], now: Circumstanc
             " vectors of passages came from a cache; the vectors of queries did not. Compare the"
             " ratios."
         ),
-        "Each result below is of the calls at the end of this page.",
+        "The table at the end of this page lists the calls that each store was measured with.",
         _writes(all_figures, now),
         _wrap(
             "*One* and *batch* are the store's own time, without its wait for embeddings; kmapp"

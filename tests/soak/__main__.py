@@ -106,9 +106,9 @@ def describe_run(
     return (
         f"Processes killed, by program: {kills}. Responses, by status: {answers}; writers "
         "repeated requests that got none or a 503. "
-        f"{crowd.importer.repeats} imports were repeated. All pending jobs were done "
-        f"{settle_seconds:.0f} s after the end. Memory of all processes: "
-        f"{min(memory):.0f} to {max(memory):.0f} MB (PSS)."
+        f"Imports repeated: {crowd.importer.repeats}. The last pending job was done "
+        f"{settle_seconds:,.0f} s after the end of the load; the table is of that moment. Memory "
+        f"of all processes: {min(memory):,.0f} to {max(memory):,.0f} MB (PSS)."
     )
 
 

@@ -52,7 +52,7 @@ class Command(BaseCommand):
         for verb in (exporting, importing):
             verb.add_argument("file", metavar="FILE.jsonl", help=f"{STANDARD} for the terminal")
         importing.add_argument("--problems", type=Path, help="write failed lines to this file")
-        add_verb(verbs, "rebuild", "recompute keywords, vectors and order")
+        add_verb(verbs, "rebuild", "recompute words, vectors and order")
         add_subcommands(verbs)
         add_verb(verbs, "topics", "let topics grow, and list them", has_json=True)
 
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         for number in rebuild_indexes(account.pk):
             progress.add(number)
         progress.end()
-        self.stdout.write("Keyword search is ready; workers compute vectors and the order of runs.")
+        self.stdout.write("Search by words is ready; workers compute vectors and order runs.")
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
