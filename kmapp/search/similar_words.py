@@ -31,12 +31,9 @@ def compute_similar_coverage(
     the positions of the texts next to each.
     """
     rarest = dict(islice(idf.items(), MAX_MASK_TERMS))
-    idf_by_word = {
-        word: rarest[term]
-        for word in compute_ranking_features(query).words
-        for term in terms(word)
-        if rarest.get(term)
-    }
+    # Not from the cache, which is for the short beginnings of texts: a query may be long.
+    words = compute_ranking_features.__wrapped__(query).words
+    idf_by_word = {word: rarest[term] for word in words for term in terms(word) if rarest.get(term)}
     if not idf_by_word or not texts:
         return [0.0] * len(texts)
     words_by_text = [compute_ranking_features(text).words for text in texts]

@@ -90,6 +90,20 @@ def test_sessions_are_listed_by_latest_activity_with_their_totals(
     assert "newest" not in filtered
 
 
+def list_all_runs(account: Account) -> list[str]:
+    """Return the runs of all pages of sessions, in their order."""
+    seen, before = list[str](), None
+    for _ in range(20):
+        with acting(account):
+            page = sessions.list_sessions(account.pk, before=before)
+        seen += [one.run_id for one in page.sessions]
+        before = page.before
+        if before is None:
+            break
+    assert before is None
+    return seen
+
+
 def test_pages_of_the_list_have_each_session_once(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,15 +112,7 @@ def test_pages_of_the_list_have_each_session_once(
     for number in range(7):
         say(acme, f"run-{number}", "A.", "B.")
     say(acme, "run-2", "C.")
-    seen, before = list[str](), None
-    for _ in range(20):
-        with acting(acme):
-            page = sessions.list_sessions(acme.pk, before=before)
-        seen += [one.run_id for one in page.sessions]
-        before = page.before
-        if before is None:
-            break
-    assert before is None
+    seen = list_all_runs(acme)
     assert seen == ["run-2", "run-6", "run-5", "run-4", "run-3", "run-1", "run-0"]
 
 
@@ -118,15 +124,7 @@ def test_sessions_of_one_batch_are_listed(
     for number in range(3):
         runs = [NewEntry(text="A.", run_id=f"{number}-{each}", user_id="mira") for each in range(2)]
         makers.write(acme, *runs)
-    seen, before = list[str](), None
-    for _ in range(20):
-        with acting(acme):
-            page = sessions.list_sessions(acme.pk, before=before)
-        seen += [one.run_id for one in page.sessions]
-        before = page.before
-        if before is None:
-            break
-    assert before is None
+    seen = list_all_runs(acme)
     assert len(seen) == len(set(seen)) == 6
 
 
