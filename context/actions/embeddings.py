@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Value
 from django.db.models.functions import Coalesce, Left, NullIf
 
-from context.archives.passages import split_passages
+from context.archives.passage_splitting import split_passages
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.outbox.registry import RetryLater

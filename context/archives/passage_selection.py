@@ -6,10 +6,13 @@ passages as far as the budget allows.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from context.archives.passages import TextPassage, split_sentences, weigh_terms
+from context.archives.passage_splitting import TextPassage, split_sentences
+from kmapp.search import bm25
+from kmapp.search.fusion import FULL_LEXICAL_RATIO
 from kmapp.text.terms import terms
 
 MAX_SHARE = 0.25  # of the budget, for one reduced passage
@@ -95,3 +98,20 @@ def _sentences(passage: TextPassage) -> list[TextPassage]:
 def _join(sentences: Sequence[TextPassage]) -> TextPassage:
     text = "".join(each.text for each in sentences)
     return TextPassage(sentences[0].start, sentences[-1].end, text)
+
+
+def score_by_words(passages: Sequence[TextPassage], query: str) -> dict[int, float]:
+    """Return the lexical score of each matching passage, from 0 to 1."""
+    term_counts = [Counter(terms(passage.text)) for passage in passages]
+    average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))
+    weights = weigh_terms(query, term_counts)
+    maximum = FULL_LEXICAL_RATIO * sum(weights.values())
+    scores = (bm25.score(weights, words, words.total(), average) for words in term_counts)
+    return {number: min(1.0, score / maximum) for number, score in enumerate(scores) if score}
+
+
+def weigh_terms(query: str, texts: Sequence[Collection[str]]) -> dict[str, float]:
+    """Return the inverse document frequency of each term of a query in these texts."""
+    return {
+        term: bm25.idf(len(texts), sum(term in text for text in texts)) for term in terms(query)
+    }

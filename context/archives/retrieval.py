@@ -10,8 +10,8 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from context.archives.passage_selection import select_passages
-from context.archives.passages import TextPassage, score_by_words, split_passages
+from context.archives.passage_selection import score_by_words, select_passages
+from context.archives.passage_splitting import TextPassage, split_passages
 from context.archives.placeholders import passages_header
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope

@@ -7,8 +7,8 @@ query, so that more of them fit. Then the best ones are whole again as far as th
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from context.archives.passage_selection import find_best_sentences
-from context.archives.passages import TextPassage, weigh_terms
+from context.archives.passage_selection import find_best_sentences, weigh_terms
+from context.archives.passage_splitting import TextPassage
 from context.assembly.call_input import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms

@@ -9,7 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from context.actions.archives import erase_archives, expired_archives
-from context.archives.passages import score_by_words, split_passages
+from context.archives.passage_selection import score_by_words
+from context.archives.passage_splitting import split_passages
 from context.archives.placeholders import render_placeholder
 from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter

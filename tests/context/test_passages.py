@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.archives import passage_selection, passages
+from context.archives import passage_selection, passage_splitting
 from kmapp.text import tokens
 from tests.context.test_texts import rich
 
@@ -12,17 +12,17 @@ from tests.context.test_texts import rich
 @given(st.one_of(rich, rich.map(lambda text: text * 40)))
 @settings(max_examples=60)
 def test_passages_cover_the_text(text: str) -> None:
-    parts = passages.split_passages(text)
+    parts = passage_splitting.split_passages(text)
     assert "".join(each.text for each in parts) == text
     assert all(text[each.start : each.end] == each.text for each in parts)
-    assert all(0 < len(each.text) <= passages.MAX_CHARACTERS for each in parts)
+    assert all(0 < len(each.text) <= passage_splitting.MAX_CHARACTERS for each in parts)
 
 
 def test_best_passage_is_first() -> None:
     filler = "茶室的花园里种着很多植物，每天都要浇水。" * 50
     text = f"{filler}\n窑炉的最高温度是一千二百八十度。\n{filler}"
-    parts = passages.split_passages(text)
-    scores = passages.score_by_words(parts, "窑炉最高温度是多少")
+    parts = passage_splitting.split_passages(text)
+    scores = passage_selection.score_by_words(parts, "窑炉最高温度是多少")
     assert "一千二百八十度" in parts[max(scores, key=lambda at: scores[at])].text
 
 
@@ -31,9 +31,9 @@ def test_selected_passages_fit_and_contain_the_answer(budget: int) -> None:
     filler = "茶室的花园里种着很多植物，每天都要浇水。" * 50
     answer = "窑炉的最高温度是一千二百八十度。"
     text = f"{filler}\n{filler}{answer}{filler}\n{filler}"
-    parts = passages.split_passages(text)
+    parts = passage_splitting.split_passages(text)
     query = "窑炉最高温度是多少"
-    scores = passages.score_by_words(parts, query)
+    scores = passage_selection.score_by_words(parts, query)
     selected = passage_selection.select_passages(
         parts, scores, query, max_tokens=budget, count=tokens.count
     )
@@ -46,7 +46,7 @@ def test_selected_passages_fit_and_contain_the_answer(budget: int) -> None:
 
 
 def test_large_budget_keeps_whole_passages() -> None:
-    parts = passages.split_passages("The kiln is hot. " * 200)
+    parts = passage_splitting.split_passages("The kiln is hot. " * 200)
     scores = dict.fromkeys(range(len(parts)), 1.0)
     selected = passage_selection.select_passages(
         parts, scores, "kiln", max_tokens=10_000, count=tokens.count
@@ -62,7 +62,7 @@ def test_sentences_of_a_long_text_are_selected_with_few_counts() -> None:
         return len(text)
 
     text = f"{'A cup. ' * 5_000}The kiln is hot. {'A pot. ' * 2_000}"
-    whole = passages.TextPassage(0, len(text), text)
+    whole = passage_splitting.TextPassage(0, len(text), text)
     best = passage_selection.find_best_sentences(whole, {"kiln": 1.0}, 20_000, count)
     assert text[best.start : best.end] == best.text
     assert "A cup. The kiln is hot. A pot." in best.text
