@@ -31,7 +31,8 @@ from context.api.response_types import (
     Processed,
     ToolAnswer,
 )
-from context.archives.placeholders import PARAGRAPHS, render_placeholder
+from context.archives.load_tool_texts import PARAGRAPHS
+from context.archives.placeholders import render_placeholder
 from context.archives.retrieval import (
     EmbeddedQuery,
     load_archive,

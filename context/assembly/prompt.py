@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from context.archives.placeholders import PARAGRAPHS, TOOL
+from context.archives.load_tool_texts import PARAGRAPHS
+from context.archives.placeholders import TOOL
 from context.assembly import fence
 from context.assembly.call_input import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.messages import Message, split_turns
