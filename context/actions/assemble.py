@@ -24,7 +24,7 @@ from context.assembly.messages import (
     uses_anthropic_format,
 )
 from context.assembly.retrieval import Retrieved, retrieve
-from context.assembly.retrieval_requests import shorten_query
+from context.assembly.retrieval_request import shorten_query
 from context.assembly.snippet_locks import lock_snippets
 from context.assembly.stage_data import (
     Assembled,

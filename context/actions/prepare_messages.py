@@ -30,7 +30,7 @@ from context.assembly.messages import (
     list_slots,
     replace_texts,
 )
-from context.assembly.retrieval_requests import shorten_query
+from context.assembly.retrieval_request import shorten_query
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting

@@ -15,7 +15,7 @@ from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.fence import create_nonce
 from context.assembly.retrieval import retrieve
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_request import RetrievalRequest
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
 from context.reports.call_report import SECTIONS, build_report
 from kmapp.accounts.acting import acting

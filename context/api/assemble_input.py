@@ -10,7 +10,7 @@ from context.api.request_serializers import LanguageField, MessagesInput, build_
 from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
 from context.assembly.call_input import ANTHROPIC, OPENAI, Section
 from context.assembly.retrieval import SOURCES
-from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
+from context.assembly.retrieval_request import MAX_QUERY_LENGTH
 from context.assembly.stage_data import AssemblyRequest
 from context.assembly.tool_offer import GROUPS, PROFILES
 from context.models.settings import MAX_LENGTH

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from context.assembly.messages import ROLES, InvalidMessages, check_messages, last_user_text
-from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
+from context.assembly.retrieval_request import MAX_QUERY_LENGTH
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
 from kmapp.api.message_content import content_text

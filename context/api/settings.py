@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from context.actions.retention import inputs_days
 from context.actions.settings import change_settings
 from context.api.assemble_input import check_policy
-from context.assembly.retrieval_requests import REMOTE_SOURCES
+from context.assembly.retrieval_request import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import MAX_RETENTION_DAYS
 from kmapp.accounts.acting import acting

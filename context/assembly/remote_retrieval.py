@@ -13,7 +13,7 @@ from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context.assembly.call_input import Snippet
-from context.assembly.retrieval_requests import Remote, RetrievalRequest
+from context.assembly.retrieval_request import Remote, RetrievalRequest
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import build_post, post_json

@@ -16,7 +16,7 @@ import structlog
 
 from context.assembly.call_input import RuleOutcome, Snippet
 from context.assembly.remote_retrieval import search_remote
-from context.assembly.retrieval_requests import REMOTE_SOURCES, RetrievalRequest
+from context.assembly.retrieval_request import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.snippets import (
     knowledge_snippet,
     lore_snippet,

@@ -9,7 +9,7 @@ from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import Draft
 from context.assembly.call_input import CallInput, Section
 from context.assembly.messages import Message, message_text
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_request import RetrievalRequest
 from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings
 from context.models.archives import ArchiveScope, NewResult

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy, InvalidPolicy
-from context.assembly.retrieval_requests import REMOTE_SOURCES, Remote
+from context.assembly.retrieval_request import REMOTE_SOURCES, Remote
 from context.assembly.variant_assignment import PERCENT
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from context.assembly.assembly_policy import DEFAULT
-from context.assembly.retrieval_requests import REMOTE_SOURCES
+from context.assembly.retrieval_request import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import (
     DEFAULT_INPUTS_DAYS,

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
 
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_request import RetrievalRequest
 from context.models import ContextSummary, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
