@@ -20,7 +20,7 @@ from context.reports.costs import (
     list_buckets,
     list_parts,
 )
-from context.reports.savings import Saving, find_savings
+from context.reports.possible_savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as

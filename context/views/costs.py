@@ -31,7 +31,7 @@ from context.reports.costs import (
     list_buckets,
     list_parts,
 )
-from context.reports.savings import find_savings
+from context.reports.possible_savings import find_savings
 from kmapp.web.charts import OTHER_COLOUR, Chart, Series
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest

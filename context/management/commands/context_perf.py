@@ -20,7 +20,7 @@ from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import ArchiveScope
 from context.reports.costs import PARTS, Period, calculate_totals, list_buckets, list_parts
-from context.reports.savings import find_savings
+from context.reports.possible_savings import find_savings
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.management.benchmark import BenchmarkCommand, temporary_account
