@@ -11,7 +11,7 @@ from context.actions.settings import change_settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.database.raw_sql import prepared_cursor
+from kmapp.database.cursors import prepared_cursor
 from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings

@@ -10,7 +10,8 @@ from uuid import UUID
 from django.db import transaction
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.raw_sql import fetch_all, prepared_cursor
+from kmapp.database.cursors import prepared_cursor
+from kmapp.database.raw_sql import fetch_all
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.posting_packing import purge_removed
 from kmapp.text.terms import terms

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.raw_sql import binary_cursor, fetch_all
+from kmapp.database.cursors import binary_cursor
+from kmapp.database.raw_sql import fetch_all
 from kmapp.search.array_tables import NUMBER, ArrayTable, Key, build_lock_name
 from kmapp.search.postings import BLOCK, POSTING, pack
 from kmapp.search.vector_code_packing import remove_packed_codes

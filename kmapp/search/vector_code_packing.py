@@ -13,7 +13,8 @@ import numpy as np
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.raw_sql import binary_cursor, fetch_all
+from kmapp.database.cursors import binary_cursor
+from kmapp.database.raw_sql import fetch_all
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.array_tables import (

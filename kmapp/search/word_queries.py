@@ -9,8 +9,9 @@ from uuid import UUID
 
 import numpy as np
 
+from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import IdText
-from kmapp.database.raw_sql import binary_cursor, fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.search import bm25
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_arrays import IdArray

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redaction import redact_text
-from kmapp.database.raw_sql import prepared_cursor
+from kmapp.database.cursors import prepared_cursor
 from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 from memory.models.entry_input import NewEntry
