@@ -18,11 +18,11 @@ from kmapp.ledger.fsck.checkpoints import (
     read_checkpoints,
     report_missing_accounts,
 )
+from kmapp.ledger.fsck.database_snapshot import open_snapshot
 from kmapp.ledger.fsck.derived_data import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
 from kmapp.ledger.fsck.references import check_references
 from kmapp.ledger.fsck.rows import check_rows
-from kmapp.ledger.fsck.snapshot import open_snapshot
 
 __all__ = ["Findings", "Options", "Problem", "check"]
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from psycopg import sql
 
+from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import (
     FORMAT_TIME_SQL,
@@ -14,7 +15,6 @@ from kmapp.ledger.fsck.hashing import (
     compute_digest,
     parse_jsonb,
 )
-from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import HISTORIES, StateHistory, get_object_type
 
 _COMMITS_SQL = sql.SQL(

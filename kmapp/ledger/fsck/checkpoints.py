@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from psycopg import sql
 
 from kmapp.ledger.fsck.chain import Chain
+from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, encode_canonical
-from kmapp.ledger.fsck.snapshot import Snapshot
 
 _KEY_END = "-----END PUBLIC KEY-----\n"
 NOT_IN_FILE = "is not in the file"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from psycopg import sql
 
+from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import INDEXED_TABLES, IndexedTable, get_object_type
 
 _VECTORS_SQL = """

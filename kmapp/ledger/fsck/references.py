@@ -2,8 +2,8 @@
 
 from psycopg import sql
 
+from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import get_object_type
 
 _REFERENCES_SQL = """

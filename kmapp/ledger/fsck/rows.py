@@ -6,9 +6,9 @@ from typing import Any
 from psycopg import sql
 
 from kmapp.ledger.fsck.chain import Chain, SealedChange
+from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, compute_digest, normalize_number, parse_jsonb
-from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import SEALED, get_object_type
 
 _ROWS_SQL = """

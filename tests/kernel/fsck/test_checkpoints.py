@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
-from kmapp.ledger.fsck.snapshot import open_snapshot
+from kmapp.ledger.fsck.database_snapshot import open_snapshot
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from kmapp.ledger.fsck import snapshot
+from kmapp.ledger.fsck import database_snapshot
 from kmapp.runtime import env
 from tests import makers
 from tests.kernel.fsck.fixtures import COMMITS, Ledger
@@ -42,7 +42,7 @@ def open_connection(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Iterator
             connection.rollback()
 
         names = SimpleNamespace(connect=connect, IsolationLevel=psycopg.IsolationLevel)
-        monkeypatch.setattr(snapshot, "psycopg", names)
+        monkeypatch.setattr(database_snapshot, "psycopg", names)
         yield
 
 
