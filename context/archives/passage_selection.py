@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from context.archives.passage_splitting import TextPassage, split_sentences
 from kmapp.search import bm25
-from kmapp.search.fusion import FULL_LEXICAL_RATIO
+from kmapp.search.candidate_signals import FULL_LEXICAL_RATIO
 from kmapp.text.terms import terms
 
 MAX_SHARE = 0.25  # of the budget, for one reduced passage

@@ -19,8 +19,9 @@ from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active_models import active_model
 from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.candidate_ranking import rank_candidates
+from kmapp.search.candidate_signals import Candidate, Query
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import Candidate, Query, rank_candidates
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.word_queries import (

@@ -9,7 +9,7 @@ from uuid import UUID
 from context.assembly.call_input import Snippet
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.snippets import knowledge_snippet
-from kmapp.search.fusion import rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import terms
 from knowledge.benchmarks.search_quality import Question

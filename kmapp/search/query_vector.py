@@ -16,7 +16,7 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.fusion import CosineScale
+from kmapp.search.candidate_signals import CosineScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

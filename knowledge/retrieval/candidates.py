@@ -9,8 +9,8 @@ from django.db import connection
 
 from kmapp.database.ids import IdText
 from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector

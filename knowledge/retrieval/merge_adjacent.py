@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from kmapp.database.ids import IdText
-from kmapp.search.fusion import RankedCandidate
+from kmapp.search.candidate_ranking import RankedCandidate
 
 MAX_CHUNKS = 3  # chunks in one passage
 MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only dilute it

@@ -18,7 +18,7 @@ from kmapp.database.ids import IdText
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.fusion import rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector

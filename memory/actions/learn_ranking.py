@@ -13,7 +13,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.providers.errors import BadVectors, ProviderError
 from kmapp.search.allowed_objects import AllowedObjects
-from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.fusion import rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.score_calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.minimum_score import build_collection

@@ -1,7 +1,8 @@
 """Effect of a minimum score in Chinese and in English.
 
 Both languages have the same facts and questions, so that neither has easier ones.
-`kmapp.search.fusion.bend` was fitted to the first half of them; the second half is held out.
+`kmapp.search.candidate_ranking.ENGLISH_EXPONENT` was fitted to the first half of them; the second
+half is held out.
 """
 
 import json
@@ -11,7 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from kmapp.search.fusion import rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, evaluate_questions
 
 PAIRS = Path(__file__).parent / "parallel.json"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kmapp.database.ids import IdText
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import bm25
-from kmapp.search.fusion import MAX_FEATURE_CHARACTERS, Candidate, Query
+from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.passages import (
     Passage,
     Template,

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from kmapp.search.fusion import rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample

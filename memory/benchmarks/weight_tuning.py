@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kmapp.search.fusion import compute_signals, rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
+from kmapp.search.candidate_signals import compute_signals
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion
 from memory.retrieval.learning.fit import Example, Matrix, build_signal_rows, fit_weights
 

@@ -15,7 +15,7 @@ from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.allowed_objects import AllowedObjects
-from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica

@@ -14,7 +14,7 @@ from django.core.cache import cache
 
 from kmapp.database.content_digests import keyed_digest
 from kmapp.runtime.cache_backend import valkey_cache
-from kmapp.search.fusion import RankedCandidate, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidate, rank_with_weights
 from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
 

@@ -5,7 +5,8 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.search.fusion import Candidate, Query, rank_candidates
+from kmapp.search.candidate_ranking import rank_candidates
+from kmapp.search.candidate_signals import Candidate, Query
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.erasure import OPERATION, erase_entries
 from memory.actions.shadow_comparisons import store_observations

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kmapp.database.ids import IdText
-from kmapp.search.fusion import RankedCandidate
+from kmapp.search.candidate_ranking import RankedCandidate
 
 DEPTH = 10
 MEASURES = ("R@10", "hit@10", "MRR")

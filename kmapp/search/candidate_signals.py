@@ -1,18 +1,15 @@
-"""Fusion of the signals of each candidate into one score on a fixed scale.
+"""Signals of the candidates of a search, each scaled to 0..1. `candidate_ranking` fuses them.
 
 The candidates are the union of the nearest vectors (80), the best words (80), and the neighbours of
 the first 20 of each list: entries joined by an edge of order inside a run that this search may
 return. Every candidate has exact signals, whichever list it came from.
 
-Each signal is scaled to 0..1 and weighted; the weights sum to 1, so a score is in 0..1 and is the
-sum of its named parts. An entry does not lose by a missing run, predecessor or vector (see
-`neighbour_evidence` and `_build_evidence`). No scale depends on other candidates, so a minimum
-score has one meaning, in each language the same (see `compute_language_exponent`).
+An entry does not lose by a missing run, predecessor or vector (see `neighbour_evidence` and
+`_build_evidence`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,7 +17,7 @@ from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
 from kmapp.search.similar_words import compute_similar_coverage
-from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
+from kmapp.search.weights import Signals
 from kmapp.text.ranking_features import asks_for_time, compute_ranking_features
 from kmapp.text.terms import chinese_share, opening
 
@@ -30,7 +27,6 @@ CHINESE_MEANING_WEIGHT = 0.85
 CONTEXT_SHARE = 0.5  # share of the text with its predecessor in meaning, against the text alone
 
 FULL_LEXICAL_RATIO = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
-ENGLISH_EXPONENT = 0.54  # exponent at which medians of English and Chinese scores are equal
 MAX_FEATURE_CHARACTERS = 400  # of the beginning of a text, from which its features are computed
 
 
@@ -77,27 +73,6 @@ class Candidate(NamedTuple):
     fresh: float = 1.0  # halves with each half-life
 
 
-class RankedCandidate(NamedTuple):
-    id: IdText
-    score: float  # on the scale of all languages
-    unscaled_score: float  # the weighted sum itself
-    values: Signals
-    weights: Weights
-    meaning: float  # its weight of meaning against words
-
-    @property
-    def parts(self) -> dict[str, float]:
-        """Return the share of each signal, computed on access because few are displayed."""
-        share = self.score / self.unscaled_score if self.unscaled_score else 1.0
-        return {
-            name: weight * value * share
-            for name, weight, value in zip(
-                Signals._fields, self.weights.by_signal, self.values, strict=True
-            )
-            if weight is not None
-        }
-
-
 class _Evidence(NamedTuple):
     """A candidate's own evidence, each from 0 to 1, and the weight of its meaning."""
 
@@ -110,70 +85,6 @@ class _Evidence(NamedTuple):
     def total(self) -> float:
         meant = (1 - CONTEXT_SHARE) * self.dense + CONTEXT_SHARE * self.context
         return self.meaning * meant + (1 - self.meaning) * self.lexical
-
-
-def rank_candidates(
-    query: Query,
-    candidates: Iterable[Candidate],
-    scale: CosineScale = E5_SCALE,
-    *,
-    without: frozenset[str] = frozenset(),
-    learned: tuple[float, ...] = SHIPPED_WEIGHTS,
-) -> list[RankedCandidate]:
-    """Return the candidates, best first; equal scores are in the order of their ids.
-
-    `without` names signals that these candidates do not have; the others share their weight.
-    """
-    pool = list(candidates)
-    exponent, ranked = compute_language_exponent(query.text), []
-    signals = compute_signals(query, pool, scale, without=without)
-    for each, (values, meaning) in zip(pool, signals, strict=True):
-        weights = build_weights(meaning, without, learned)
-        ranked.append(_score_candidate(each.id, values, meaning, weights, exponent))
-    return sorted(ranked, key=_best_first)
-
-
-def rank_with_weights(
-    query: str,
-    ranked: Iterable[RankedCandidate],
-    learned: tuple[float, ...],
-    without: frozenset[str] = frozenset(),
-) -> list[RankedCandidate]:
-    """Return these results as `rank_candidates` would with other weights."""
-    exponent = compute_language_exponent(query)
-    candidates = [
-        _score_candidate(
-            each.id,
-            each.values,
-            each.meaning,
-            build_weights(each.meaning, without, learned),
-            exponent,
-        )
-        for each in ranked
-    ]
-    return sorted(candidates, key=_best_first)
-
-
-def _score_candidate(
-    id_: IdText, values: Signals, meaning: float, weights: Weights, exponent: float
-) -> RankedCandidate:
-    unscaled_score = sum(map(mul, weights.factors, values))
-    return RankedCandidate(id_, unscaled_score**exponent, unscaled_score, values, weights, meaning)
-
-
-def _best_first(result: RankedCandidate) -> tuple[float, IdText]:
-    return -result.score, result.id
-
-
-def compute_language_exponent(query: str) -> float:
-    """Return the exponent that makes scores of queries in different languages comparable.
-
-    A right answer to an English query scores lower than to the same query in Chinese: an English
-    query seldom uses the words of its answer, and vectors of Chinese are closer together. The
-    exponent raises scores of English queries; it changes neither 0 nor 1, and no order. `manage.py
-    retrieval level` measures it on equal facts and queries in both languages.
-    """
-    return ENGLISH_EXPONENT + (1 - ENGLISH_EXPONENT) * chinese_share(query)
 
 
 def compute_signals(

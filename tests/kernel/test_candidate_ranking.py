@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.search.fusion import (
-    Candidate,
-    CosineScale,
-    Query,
+from kmapp.search.candidate_ranking import (
     RankedCandidate,
     compute_language_exponent,
     rank_candidates,
 )
+from kmapp.search.candidate_signals import Candidate, CosineScale, Query
 from tests.timing import assert_linear
 
 ENGLISH = Query(text="Where did Ann move?", idf={"ann": 4.0, "move": 3.0, "where": 2.0})
