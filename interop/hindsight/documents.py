@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from interop.hindsight.banks import BankView
+from interop.hindsight.bank_views import BankView
 from interop.hindsight.retain import document_filter
 from kmapp.errors import NotFound
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
 from interop.field_validation import field_error, read_texts
-from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
+from interop.hindsight.bank_views import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.serialize import EXPERIENCE, OBSERVATION, fact_type, serialize_memory
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.text import tokens

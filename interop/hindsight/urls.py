@@ -5,11 +5,12 @@ from django.urls import path
 from interop.hindsight import banks, documents, entities, memories, operations, retain
 from interop.hindsight.bank_stats import BankStats
 from interop.hindsight.reflect import Reflect
+from interop.hindsight.version import version
 
 BANK = "v1/default/banks/<str:bank>"
 
 urlpatterns = [
-    path("version", banks.version),
+    path("version", version),
     path(BANK, banks.Bank.as_view()),
     path(f"{BANK}/profile", banks.BankProfile.as_view()),
     path(f"{BANK}/stats", BankStats.as_view()),
