@@ -9,7 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.archives import store_archives
-from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
+from context.actions.insert_placeholders import Preparation, restore_placeholders
+from context.actions.load_results import prepare_messages
 from context.api import serialize
 from context.api.agent_tools import build_load_tool
 from context.api.request_serializers import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from context.actions.prepare_messages import Prepared
+from context.actions.insert_placeholders import Prepared
 from context.api.response_types import (
     Archive,
     ArchiveHit,
