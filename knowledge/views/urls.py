@@ -3,9 +3,11 @@
 from django.urls import path
 
 from knowledge.views import (
+    chunks,
     document_details,
     document_editing,
     document_list,
+    failed_documents,
     home_summary,
     images,
     memory_link_search,
@@ -27,7 +29,7 @@ urlpatterns = [
     path(
         "knowledge/comparison/<uuid:pk>/forget/", variant_comparison.delete_question, name="forget"
     ),
-    path("knowledge/failures/", document_pages.failures, name="failures"),
+    path("knowledge/failures/", failed_documents.failures, name="failures"),
     path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
     path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
     path("knowledge/sources/<uuid:pk>/erase/", source_pages.erase, name="source_erase"),
@@ -36,7 +38,7 @@ urlpatterns = [
     path("knowledge/documents/<uuid:pk>/details/", document_details.details, name="details"),
     path("knowledge/documents/<uuid:pk>/reviewed/", document_details.review, name="reviewed"),
     path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
-    path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
+    path("knowledge/documents/<uuid:pk>/retry/", failed_documents.retry, name="retry"),
     path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
     path("knowledge/documents/<uuid:pk>/edit/", document_editing.edit_document, name="edit"),
     path(
@@ -45,7 +47,7 @@ urlpatterns = [
     path("knowledge/documents/<uuid:pk>/versions/", versions.history, name="history"),
     path("knowledge/documents/<uuid:pk>/restore/", versions.restore, name="restore"),
     path("knowledge/images/<slug:digest>/", images.image, name="image"),
-    path("knowledge/chunks/<uuid:pk>/", document_pages.chunk, name="chunk"),
+    path("knowledge/chunks/<uuid:pk>/", chunks.chunk, name="chunk"),
     path("lore/", lore_pages.lore, name="lore"),
     path("lore/new/", lore_pages.new_lorebook, name="lore_new"),
     path("lore/bench/", lore_pages.lore_test, name="bench"),
