@@ -22,10 +22,10 @@ from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.actions.entries import write_batch
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
+from memory.actions.write_entries import write_batch
 from memory.models import MemoryEntry, Ranking, RankingComparison
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests.agent import Agent

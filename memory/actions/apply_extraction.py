@@ -15,17 +15,17 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 from memory.actions.edges import JUDGING_TYPES
-from memory.actions.entries import (
+from memory.actions.entry_locks import lock_entries, lock_entry
+from memory.actions.model_requests import InvalidAnswer
+from memory.actions.record_versions import update_entry
+from memory.actions.review import Decision, edit
+from memory.actions.write_entries import (
     build_update_proposal,
     needs_review,
     propose_update,
     write_batch,
     write_within_commit,
 )
-from memory.actions.entry_locks import lock_entries, lock_entry
-from memory.actions.model_requests import InvalidAnswer
-from memory.actions.record_versions import update_entry
-from memory.actions.review import Decision, edit
 from memory.extraction.fact_resolution import FactOutcome, SimilarMemory, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer

@@ -20,11 +20,11 @@ from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.outbox.publish import NewJob, publish
 from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
-from memory.actions.entries import needs_review
 from memory.actions.entry_locks import lock_entries
 from memory.actions.follow_up_jobs import BULK, BULK_UNDO
 from memory.actions.review import Decision
 from memory.actions.review_leases import leased_by_other
+from memory.actions.write_entries import needs_review
 from memory.models import (
     BulkPart,
     BulkRun,

@@ -15,8 +15,8 @@ from kmapp.errors import Invalid
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat
 from kmapp.security.pii import redact_json
-from memory.actions.entries import WriteResult, write_batch
 from memory.actions.entry_locks import wrong_status_error
+from memory.actions.write_entries import WriteResult, write_batch
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entries import owner_of

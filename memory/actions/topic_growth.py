@@ -24,10 +24,10 @@ from memory.actions.clustering_input import (
     read_groups,
 )
 from memory.actions.derived_edges import build_derived_edge
-from memory.actions.entries import write_within_commit
 from memory.actions.entry_locks import lock_against_erasure, lock_entries, lock_entry
 from memory.actions.record_versions import update_entry
 from memory.actions.topic_labels import Labeller
+from memory.actions.write_entries import write_within_commit
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.audiences import Audience

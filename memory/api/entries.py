@@ -19,11 +19,11 @@ from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
-from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
 from memory.actions.entry_locks import lock_against_erasure, lock_entry, stale_version_error
 from memory.actions.extraction_requests import MessageContext, enqueue_rewrite
 from memory.actions.proposal_findings import find_similar
 from memory.actions.review import Decision
+from memory.actions.write_entries import WriteResult, needs_review, propose_update, write_batch
 from memory.api import serialize
 from memory.api.add_messages import serialize_extraction
 from memory.api.lookup import Cited, MemoryReference, filter_readable, get_entry, get_past_entry

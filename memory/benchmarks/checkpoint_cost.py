@@ -19,7 +19,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_status import find_last_signed
 from kmapp.ledger.models import Commit
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 
 ROUNDS = 4

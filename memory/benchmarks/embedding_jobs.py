@@ -17,7 +17,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.deliver import deliver_due
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models.entry_input import Batch, NewEntry
 

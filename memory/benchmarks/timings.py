@@ -29,7 +29,7 @@ from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.allowed_objects import Collection
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.reader_group_search import find_nearest_in_reader_groups
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.benchmarks.query_plans import CapturedStatement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import Viewer

@@ -15,8 +15,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
 from memory.actions import review
-from memory.actions.entries import write_batch
 from memory.actions.review import Decision
+from memory.actions.write_entries import write_batch
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, Viewer
 from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.search import SearchRequest, search_memories

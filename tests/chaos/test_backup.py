@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, connected_to

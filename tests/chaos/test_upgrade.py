@@ -27,7 +27,7 @@ from kmapp.accounts.models import account_ids
 from kmapp.database.provision import Login, provision
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, connected_to

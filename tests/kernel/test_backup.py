@@ -25,7 +25,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.backup import BackupError, pg_tools
 from kmapp.database.backup.archive_file import CHECKPOINTS_MEMBER, CONTENTS_MEMBER
 from kmapp.runtime import embedded, env
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers

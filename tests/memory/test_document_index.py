@@ -17,8 +17,8 @@ from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
 from kmapp.search.posting_packing import list_unpacked, pack_recent
 from kmapp.search.postings import unpack
 from kmapp.search.tasks import pack_postings
-from memory.actions.entries import write_batch
 from memory.actions.review import edit
+from memory.actions.write_entries import write_batch
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers

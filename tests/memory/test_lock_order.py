@@ -12,10 +12,10 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict
 from memory.actions import access_counts, bulk_review, rankings, review, topic_growth
 from memory.actions.access_counts import flush_access_counts
-from memory.actions.entries import propose_update
 from memory.actions.entry_locks import lock_entry
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
+from memory.actions.write_entries import propose_update
 from memory.models import BulkRun, MemoryEntry, Ranking
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.audiences import Audience

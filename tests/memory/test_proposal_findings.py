@@ -12,8 +12,8 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.outbox.deliver import deliver_due
 from memory.actions import review
-from memory.actions.entries import propose_update
 from memory.actions.review import Decision
+from memory.actions.write_entries import propose_update
 from memory.models import Finding, MemoryEntry, Triage
 from tests import makers
 from tests.agent import Agent

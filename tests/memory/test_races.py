@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account, ApiKey
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.publish import NewJob, publish
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers

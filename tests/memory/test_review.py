@@ -12,10 +12,10 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from memory.actions import review
-from memory.actions.entries import propose_update
 from memory.actions.entry_locks import lock_entry
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
+from memory.actions.write_entries import propose_update
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 from tests import makers
 from tests.agent import Agent

@@ -12,11 +12,11 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
 from memory.actions import review, topic_growth, topics
-from memory.actions.entries import write_batch
 from memory.actions.feedback import rate_entry
 from memory.actions.follow_up_jobs import enqueue_topic_growth
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topics import refresh_suggestions
+from memory.actions.write_entries import write_batch
 from memory.jobs.tasks import enqueue_topic_growths
 from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry

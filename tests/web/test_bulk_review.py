@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
 from memory.actions import review
-from memory.actions.entries import propose_update
+from memory.actions.write_entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing, reload

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from memory.actions.entries import propose_update
+from memory.actions.write_entries import propose_update
 from memory.models import MemoryEntry, MemoryVersion
 from memory.views.review_queue import decided_today
 from tests import makers

@@ -11,8 +11,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.security.prompt_injection import FLAGS
 from kmapp.web.responses import render_part
-from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject
+from memory.actions.write_entries import propose_update
 from memory.models import MemoryEntry, MemoryVersion
 from memory.review.evidence import WARNING_TEXTS
 from tests import makers

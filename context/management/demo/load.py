@@ -21,7 +21,7 @@ from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.management.demo.actors import DemoActors
-from memory.actions.entries import write_batch
+from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 
 LABEL = _("Model calls")

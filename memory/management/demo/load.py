@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.acting import acting
 from kmapp.management.demo.actors import DemoActors
 from memory.actions import review
-from memory.actions.entries import write_batch
 from memory.actions.review import Decision
+from memory.actions.write_entries import write_batch
 from memory.management.demo.scenario import Chapter, chapters
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch
