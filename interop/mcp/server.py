@@ -17,7 +17,7 @@ import kmapp
 from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import find_tool, list_tools, tool_definition
 from interop.native_client import NativeError
-from kmapp.api.uris import parse_uri
+from kmapp.api.object_uris import parse_uri
 from knowledge.retrieval.citations import parse_uri as parse_citation_uri
 
 Context = ServerRequestContext[Any, Any]

@@ -21,9 +21,9 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
+from kmapp.api.object_uris import choose_scheme
 from kmapp.api.throttles import Budget, client_address, count_request
 from kmapp.api.unknown_field_warnings import check_unknown_fields, find_warnings
-from kmapp.api.uris import choose_scheme
 from kmapp.api.variant_header import get_requested_variant
 from kmapp.errors import Denied, DomainError
 from kmapp.ledger.read_verification import WithheldResults, collect_withheld

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.api.uris import object_uri
+from kmapp.api.object_uris import object_uri
 from kmapp.providers.active_models import active_model
 from kmapp.search.vector_previews import load_vector_previews
 from kmapp.text import tokens

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.batch_nodes import ForeignNode, list_required_scopes
+from kmapp.api.object_uris import object_uri
 from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
-from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.read_verification import withhold_mismatches

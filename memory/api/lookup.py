@@ -12,8 +12,8 @@ from rest_framework import serializers
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.object_uris import parse_uri
 from kmapp.api.serializers import IdField, any_of
-from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.object_uris import object_uri
 from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
-from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.read_verification import withhold_mismatches

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from kmapp.api.object_uris import object_uri
 from kmapp.api.response_types import serialize_as
-from kmapp.api.uris import object_uri
 from rules.actions.decisions import RecordedSelection
 from rules.actions.feedback import FeedbackResult
 from rules.api.serialize import EvaluationSerializer, serialize_tool_conflicts
