@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from interop.mem0 import deletion, exports, listing, memories, not_offered, projects, webhooks
+from interop.mem0 import (
+    deletion,
+    exports,
+    listing,
+    memories,
+    projects,
+    unsupported_operations,
+    webhooks,
+)
 from interop.mem0.events import EventList, OneEvent
 
 PROJECTS = "api/v1/orgs/organizations/<str:org>/projects"
@@ -25,6 +33,6 @@ urlpatterns = [
     path(f"{PROJECTS}/<str:project>", projects.Project.as_view()),
     path("api/v1/webhooks/projects/<str:project>", webhooks.ProjectWebhooks.as_view()),
     path("api/v1/webhooks/<uuid:pk>", webhooks.OneWebhook.as_view()),
-    *not_offered.urlpatterns,
+    *unsupported_operations.urlpatterns,
     path("v2/entities/<str:kind>/<path:name>", deletion.DeleteEntity.as_view()),
 ]
