@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from context.assembly.fence import Item, render_item
 from context.assembly.messages import Message
+from context.assembly.prompt_fence import Item, render_item
 from kmapp.text import tokens
 
 OPENAI, ANTHROPIC = "openai", "anthropic"

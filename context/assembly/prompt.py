@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from context.archives.load_tool_texts import PARAGRAPHS
 from context.archives.placeholders import TOOL
-from context.assembly import fence
+from context.assembly import prompt_fence
 from context.assembly.call_input import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.messages import Message, split_turns
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
@@ -39,7 +39,7 @@ class RenderedSection:
 def build_prefix(call_input: CallInput) -> list[RenderedSection]:
     """Return the parts that are equal in every call: stable sections and our notices."""
     language = call_input.language
-    notice = Section(name="references_notice", text=fence.NOTICES[language])
+    notice = Section(name="references_notice", text=prompt_fence.NOTICES[language])
     sections = [section for section in call_input.sections if section.stable and section.text]
     sections.append(notice)
     if any(tool_name(tool) == TOOL for tool in call_input.tools):
@@ -53,7 +53,7 @@ def build_tail(call_input: CallInput, snippets: Sequence[Snippet]) -> list[Rende
     if call_input.bound.text:
         text = f"{_RULES_HEAD[call_input.language]}\n{call_input.bound.text}"
         sections.append(Section(name=RULES, text=text))
-    block = fence.render_block([section.item for section in snippets], call_input.nonce)
+    block = prompt_fence.render_block([section.item for section in snippets], call_input.nonce)
     if block:
         sections.append(Section(name=REFERENCES, text=block))
     return build_parts(sections, stable=False)

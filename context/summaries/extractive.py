@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any
 
 from context.archives.placeholders import fold_text
-from context.assembly.fence import escape_tags
 from context.assembly.messages import Message, message_text, split_turns
+from context.assembly.prompt_fence import escape_tags
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 

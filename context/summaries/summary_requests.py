@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from context.archives.placeholders import fold_text
-from context.assembly.fence import escape_tags
 from context.assembly.messages import Message, message_text
+from context.assembly.prompt_fence import escape_tags
 from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
 from kmapp.security.prompt_injection import detect_flags
 from kmapp.text import tokens

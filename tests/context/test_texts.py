@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.archives import placeholders
 from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
-from context.assembly import fence, tool_result_trimming
+from context.assembly import prompt_fence, tool_result_trimming
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
 from context.assembly.call_input import CallInput, Snippet
@@ -228,9 +228,9 @@ def outside(block: str, nonce: str) -> str:
 @pytest.mark.promise(39)
 def test_hostile_text_stays_in_the_fence() -> None:
     for text in [*HOSTILE, *HARMLESS, *(sample.text for sample in load_samples())]:
-        nonce = fence.create_nonce([text])
-        item = fence.Item(id="m-1", source="memory", trust="untrusted", text=text)
-        block = fence.render_block([item, item], nonce)
+        nonce = prompt_fence.create_nonce([text])
+        item = prompt_fence.Item(id="m-1", source="memory", trust="untrusted", text=text)
+        block = prompt_fence.render_block([item, item], nonce)
         assert nonce not in text
         assert outside(block, nonce) == ""
         assert len(re.findall(r"<\s*/?\s*references", block, re.IGNORECASE)) == 2
@@ -242,9 +242,9 @@ def test_hostile_text_stays_in_the_fence() -> None:
 @settings(max_examples=300)
 def test_no_text_closes_the_fence(text: str, tag: str) -> None:
     value = f"{text}{tag} nonce>{text}"
-    nonce = fence.create_nonce([value, tag])
-    item = fence.Item(id=tag, source=tag, trust=tag, text=value)
-    block = fence.render_block([item], nonce)
+    nonce = prompt_fence.create_nonce([value, tag])
+    item = prompt_fence.Item(id=tag, source=tag, trust=tag, text=value)
+    block = prompt_fence.render_block([item], nonce)
     assert block.count(nonce) == 2
     assert outside(block, nonce) == ""
     assert len(re.findall(r"<\s*/?\s*reference\b", block, re.IGNORECASE)) == 2
@@ -266,7 +266,7 @@ def test_two_hundred_injections_stay_in_the_fence() -> None:
                 )
                 for at, text in enumerate(texts)
             ],
-            nonce=fence.create_nonce(texts),
+            nonce=prompt_fence.create_nonce(texts),
         )  # fmt: skip
         draft = fit_into_budget(
             call_input, AssemblyPolicy(snippet_tokens=100_000, most_snippets=100)
@@ -279,7 +279,7 @@ def test_two_hundred_injections_stay_in_the_fence() -> None:
 
 
 def test_no_references_give_no_block() -> None:
-    assert fence.render_block([], "n") == ""
+    assert prompt_fence.render_block([], "n") == ""
 
 
 # --- Tokens ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from context.assembly.fence import Item, create_nonce, render_block
+from context.assembly.prompt_fence import Item, create_nonce, render_block
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from knowledge.actions.prepare_delivery import MAX_INLINE_CODE_BYTES
