@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.search.passages import (
+from kmapp.search.embedding_passages import (
     MAX_PART_TOKENS,
     MAX_PREDECESSOR_TOKENS,
     Passage,

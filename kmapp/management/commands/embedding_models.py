@@ -15,6 +15,7 @@ from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
+from kmapp.search.embedding_passages import Template
 from kmapp.search.embedding_sources import list_sources
 from kmapp.search.model_comparison import (
     ExampleQuestion,
@@ -22,7 +23,6 @@ from kmapp.search.model_comparison import (
     load_example_questions,
     render_report,
 )
-from kmapp.search.passages import Template
 
 EXAMPLES = 50
 MODEL_OPTIONS = (
