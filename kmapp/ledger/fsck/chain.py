@@ -15,7 +15,7 @@ from kmapp.ledger.fsck.hashing import (
     compute_digest,
     parse_jsonb,
 )
-from kmapp.ledger.fsck.tables import HISTORIES, StateHistory, get_object_type
+from kmapp.ledger.fsck.sealed_tables import HISTORIES, StateHistory, get_object_type
 
 _COMMITS_SQL = sql.SQL(
     "SELECT c.id::text, c.format, c.seq, c.parent_hash, c.commit_hash, c.actor, {time},"

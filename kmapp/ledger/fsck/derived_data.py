@@ -6,7 +6,7 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.tables import INDEXED_TABLES, IndexedTable, get_object_type
+from kmapp.ledger.fsck.sealed_tables import INDEXED_TABLES, IndexedTable, get_object_type
 
 _VECTORS_SQL = """
 SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)

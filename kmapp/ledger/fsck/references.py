@@ -4,7 +4,7 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.tables import get_object_type
+from kmapp.ledger.fsck.sealed_tables import get_object_type
 
 _REFERENCES_SQL = """
 SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname

@@ -9,7 +9,7 @@ from kmapp.ledger.fsck.chain import Chain, SealedChange
 from kmapp.ledger.fsck.database_snapshot import Snapshot
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, compute_digest, normalize_number, parse_jsonb
-from kmapp.ledger.fsck.tables import SEALED, get_object_type
+from kmapp.ledger.fsck.sealed_tables import SEALED, get_object_type
 
 _ROWS_SQL = """
 SELECT t.id::text, t.commit_id::text, s.salt, {columns}

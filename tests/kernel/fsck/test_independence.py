@@ -12,7 +12,7 @@ from kmapp.accounts.models import SealedModel
 from kmapp.ledger.canonical import digest, encode_canonical
 from kmapp.ledger.chain import compute_commit_hash
 from kmapp.ledger.fsck.hashing import compute_digest, parse_jsonb
-from kmapp.ledger.fsck.tables import HISTORIES, SEALED
+from kmapp.ledger.fsck.sealed_tables import HISTORIES, SEALED
 from tests.kernel.fsck.fixtures import Ledger
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from django.apps import apps
 
-from kmapp.ledger.fsck.tables import SEALED, get_object_type
+from kmapp.ledger.fsck.sealed_tables import SEALED, get_object_type
 from tests.kernel.fsck.fixtures import COMMITS, Ledger
 from tests.promises.plugin import RecordFigure
 
