@@ -21,7 +21,7 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
-from kmapp.search.weights import LEARNED_WEIGHTS
+from kmapp.search.signal_weights import LEARNED_WEIGHTS
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy

@@ -17,7 +17,7 @@ from kmapp.search.candidate_signals import (
     Query,
     compute_signals,
 )
-from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
+from kmapp.search.signal_weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
 from kmapp.text.terms import chinese_share
 
 ENGLISH_EXPONENT = 0.54  # exponent at which medians of English and Chinese scores are equal

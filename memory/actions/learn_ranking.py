@@ -15,8 +15,8 @@ from kmapp.providers.errors import BadVectors, ProviderError
 from kmapp.search.allowed_objects import AllowedObjects
 from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import AccountRanking
-from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.actions.shadow_comparisons import select_storable
 from memory.models import Ranking, RankingComparison

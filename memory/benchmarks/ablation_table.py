@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kmapp.search.weights import LEARNED_WEIGHTS
+from kmapp.search.signal_weights import LEARNED_WEIGHTS
 from memory.benchmarks.weight_tuning import Figures, QuestionFile, evaluate, evaluate_held_out
 from memory.retrieval.learning.fit import NAMES, Example, Matrix
 

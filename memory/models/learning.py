@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, SameAccountKey, SealedModel
+from kmapp.search.signal_weights import LEARNED_WEIGHTS
 from kmapp.search.variants import AccountRanking
-from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.models.entries import OWNER_IDS, MemoryEntry, Viewer
 
 

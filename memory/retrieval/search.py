@@ -26,8 +26,8 @@ from kmapp.search.score_calibration import (
     RESULT_CALIBRATION,
     compute_level,
 )
+from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
-from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.extraction.fact_resolution import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Denied, Invalid
-from kmapp.search.weights import LEARNED_WEIGHTS
+from kmapp.search.signal_weights import LEARNED_WEIGHTS
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view

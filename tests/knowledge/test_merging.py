@@ -1,7 +1,7 @@
 """Merging of adjacent chunks."""
 
 from kmapp.search.candidate_ranking import RankedCandidate, compute_language_exponent
-from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, build_weights
+from kmapp.search.signal_weights import SHIPPED_WEIGHTS, Signals, build_weights
 from knowledge.retrieval.merge_adjacent import MIN_RATIO, ChunkPosition, merge_chunks
 
 BEST = 0.4

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
-from kmapp.search import weights as search_weights
+from kmapp.search import signal_weights as search_weights
 from memory.benchmarks import ablation_table
 from memory.benchmarks.calibration import (
     Case,

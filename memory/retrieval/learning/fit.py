@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.weights import LEARNED_WEIGHTS, Signals, compute_balance
+from kmapp.search.signal_weights import LEARNED_WEIGHTS, Signals, compute_balance
 
 Matrix = NDArray[np.float64]
 NAMES = list(LEARNED_WEIGHTS)
