@@ -14,7 +14,7 @@ from django.db import connections
 from kmapp.providers.active_models import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
-from kmapp.search import model_switch
+from kmapp.search import embedding_model_switch
 from kmapp.search.nearest_indexes import list_indexes
 from tests import makers
 from tests.agent import Agent
@@ -49,7 +49,7 @@ def write(agent: Agent, *texts: str) -> list[str]:
 
 
 def vectors(number: int) -> dict[str, int]:
-    return model_switch.count_states(EmbeddingModel.objects.get(pk=number))
+    return embedding_model_switch.count_states(EmbeddingModel.objects.get(pk=number))
 
 
 def indexes() -> set[str]:
@@ -91,7 +91,7 @@ def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     assert agent.get("health")["pending_embeddings"] == 1, "of the active model"
     makers.settle()
     assert vectors(first) == vectors(second) == {"READY": 1}
-    assert model_switch.backfill_model(EmbeddingModel.objects.get(pk=second)) == 0
+    assert embedding_model_switch.backfill_model(EmbeddingModel.objects.get(pk=second)) == 0
     assert vectors(second) == {"READY": 1}
     assert agent.get("health")["pending_embeddings"] == 0
 
@@ -124,16 +124,16 @@ def test_interrupted_backfill_resumes(agent: Agent, monkeypatch: pytest.MonkeyPa
     write(agent, *TEXTS)
     makers.settle()
     second = EmbeddingModel.objects.get(pk=add())
-    monkeypatch.setattr(model_switch, "BLOCK_OBJECTS", 2)
+    monkeypatch.setattr(embedding_model_switch, "BLOCK_OBJECTS", 2)
 
     def stop(done: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        model_switch.backfill_model(second, stop)
+        embedding_model_switch.backfill_model(second, stop)
     assert vectors(second.pk) == {"READY": 2}
     steps: list[int] = []
-    model_switch.backfill_model(second, steps.append)
+    embedding_model_switch.backfill_model(second, steps.append)
     assert steps == [1]
     assert vectors(second.pk) == {"READY": 3}
 

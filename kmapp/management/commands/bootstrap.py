@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.accounts.actions import bootstrap
-from kmapp.search.model_switch import ensure_default_model
+from kmapp.search.embedding_model_switch import ensure_default_model
 
 
 class Command(BaseCommand):

@@ -14,15 +14,15 @@ from kmapp.management.progress import Progress
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search import model_switch
-from kmapp.search.embedding_passages import Template
-from kmapp.search.embedding_sources import list_sources
-from kmapp.search.model_comparison import (
+from kmapp.search import embedding_model_switch
+from kmapp.search.embedding_model_comparison import (
     ExampleQuestion,
     compare_models,
     load_example_questions,
     render_report,
 )
+from kmapp.search.embedding_passages import Template
+from kmapp.search.embedding_sources import list_sources
 
 EXAMPLES = 50
 MODEL_OPTIONS = (
@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
     def list(self, **_: Any) -> None:
         for model in EmbeddingModel.objects.order_by("pk"):
-            vectors = model_switch.count_states(model)
+            vectors = embedding_model_switch.count_states(model)
             counted = ", ".join(f"{n:,} {state}" for state, n in vectors.items()) or "no vectors"
             self.stdout.write(
                 f"{model.pk}  {model.state:9}{model.dimensions:5}  {model.name}"
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             )
 
     def ensure(self, *, verbosity: int, **_: Any) -> None:
-        model = model_switch.ensure_default_model()
+        model = embedding_model_switch.ensure_default_model()
         if verbosity:
             self.stdout.write(f"{model} is active.")
 
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         fields = {name: options[name] for name in MODEL_OPTIONS}
         model = EmbeddingModel(passage_template=options["template"], **fields)
-        model_switch.add_model(model)
+        embedding_model_switch.add_model(model)
         self.stdout.write(
             f"{model} was added: new texts now get its vectors too.\nTo embed existing texts, run: "
             f"{settings.COMMAND} embedding_models backfill {model.pk}"
@@ -96,15 +96,15 @@ class Command(BaseCommand):
 
     def backfill(self, **options: Any) -> None:
         model = _get_model(options["id"])
-        missing = model_switch.load_coverage(model).missing
+        missing = embedding_model_switch.load_coverage(model).missing
         progress = Progress(f"Texts embedded for {model}", missing)
         try:
-            failed = model_switch.backfill_model(model, progress.add)
+            failed = embedding_model_switch.backfill_model(model, progress.add)
         except KeyboardInterrupt:
             raise CommandError("Stopped. Run the command again to resume.") from None
         finally:
             progress.end()
-        covered = model_switch.load_coverage(model)
+        covered = embedding_model_switch.load_coverage(model)
         self.stdout.write(
             f"{model} has vectors of {covered.percent:.1f} % of {covered.texts:,} texts"
             + (f"; {failed:,} were refused by the provider." if failed else ".")
@@ -122,13 +122,13 @@ class Command(BaseCommand):
             for source in list_sources():
                 batch = questions or load_example_questions(source, account.pk, EXAMPLES)
                 answers += compare_models(source, account.pk, pair, batch)
-        covered = [model_switch.load_coverage(model) for model in pair]
+        covered = [embedding_model_switch.load_coverage(model) for model in pair]
         self.stdout.write(render_report(pair, covered, answers))
 
     def activate(self, **options: Any) -> None:
         model = _get_model(options["id"])
         try:
-            model_switch.activate_model(model, allow_incomplete=options["force"])
+            embedding_model_switch.activate_model(model, allow_incomplete=options["force"])
         except DomainError as refusal:
             help_ = (
                 f"\nFill it: {settings.COMMAND} embedding_models backfill {model.pk}"
@@ -147,11 +147,11 @@ class Command(BaseCommand):
 
     def drop(self, **options: Any) -> None:
         model = _get_model(options["id"])
-        number = sum(model_switch.count_states(model).values())
+        number = sum(embedding_model_switch.count_states(model).values())
         if not options["yes"] and not confirm(f"Delete {model} and its {number:,} vectors?"):
             raise CommandError("Nothing was deleted.")
         progress = Progress("Vectors deleted", number)
-        model_switch.drop_model(model, progress.add)
+        embedding_model_switch.drop_model(model, progress.add)
         progress.end()
 
 

@@ -9,8 +9,8 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.embedding_model_switch import Coverage
 from kmapp.search.embedding_sources import EmbeddingSource
-from kmapp.search.model_switch import Coverage
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector
 
