@@ -25,7 +25,7 @@ from kmapp.web.responses import set_preference_cookies
 from kmapp.web.sessions import end_sessions, remember_device
 
 log = structlog.get_logger()
-SECOND_FACTOR_STAGE = "kmapp.web.identity.stages.SecondFactorStage"
+SECOND_FACTOR_STAGE = "kmapp.web.identity.second_factor_stage.SecondFactorStage"
 INACTIVE = gettext_lazy("This user is deactivated and cannot sign in. Ask an admin.")
 
 
