@@ -4,9 +4,9 @@ from memory.models.entries import MemoryEntry as MemoryEntry
 from memory.models.entries import Viewer as Viewer
 from memory.models.exports import MemoryExport as MemoryExport
 from memory.models.extractions import Extraction as Extraction
-from memory.models.learning import Judgement as Judgement
-from memory.models.learning import Ranking as Ranking
-from memory.models.learning import RankingComparison as RankingComparison
+from memory.models.learned_rankings import Judgement as Judgement
+from memory.models.learned_rankings import Ranking as Ranking
+from memory.models.learned_rankings import RankingComparison as RankingComparison
 from memory.models.ratings import MemoryRating as MemoryRating
 from memory.models.review import BulkPart as BulkPart
 from memory.models.review import BulkRun as BulkRun
