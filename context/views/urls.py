@@ -3,7 +3,7 @@
 from django.urls import path
 
 from context.views import archives as pages
-from context.views import calls, comparisons, people, sessions, settings
+from context.views import calls, comparisons, person, sessions, settings
 from context.views.costs import costs
 from context.views.variant_statistics import variants
 
@@ -20,8 +20,8 @@ urlpatterns = [
     path("calls/<uuid:pk>/", calls.call, name="call"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/timeline/", sessions.session, name="session"),
-    path("people/", people.person, name="person"),
-    path("people/export/", people.export, name="person_export"),
+    path("people/", person.person, name="person"),
+    path("people/export/", person.export, name="person_export"),
     path("tool-results/", pages.archives, name="archives"),
     path("tool-results/keeping/", pages.retention, name="keeping"),
     path("tool-results/keeping/set/", pages.update_retention, name="keeping_set"),
