@@ -115,8 +115,7 @@ def test_loaded_results_are_limited_in_all_their_places(
     monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG))
     assert texts(agent.post("context/prepare", {**body, "load_uuids": [uuid]})) == [LONG, LONG]
     monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG) - 1)
-    refused = agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)
-    assert refused["error"] == "too_large"
+    assert agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)["error"] == "too_large"
 
 
 def test_inputs_of_calls_are_limited(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
