@@ -115,7 +115,8 @@ def test_loaded_results_are_limited_in_all_their_places(
     monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG))
     assert texts(agent.post("context/prepare", {**body, "load_uuids": [uuid]})) == [LONG, LONG]
     monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG) - 1)
-    assert agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)["error"] == "too_large"
+    refused = agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)
+    assert refused["error"] == "too_large"
 
 
 def test_inputs_of_calls_are_limited(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,11 +283,9 @@ def check(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> 
     short = prepare_messages(account.pk, SYSTEM, messages, preparation(keep_turns)).messages
     assert unpaired(short) == unpaired(messages)
     references = list(find_references(short))
-    whole = (
-        prepare_messages(account.pk, SYSTEM, short, preparation(keep_turns, references)).messages
-        if references
-        else short
-    )
+    whole, loading = short, preparation(keep_turns, references)
+    if references:
+        whole = prepare_messages(account.pk, SYSTEM, short, loading).messages
     assert whole == messages
     with acting(account):  # everything that was ever kept is a placeholder, wherever it stands
         placeholders = restore_placeholders(account.pk, whole, WITHIN).messages
