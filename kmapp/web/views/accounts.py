@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actions import create_account
-from kmapp.accounts.administration import (
+from kmapp.accounts.installation_accounts import (
     AccountSummary,
     archive_account,
     join_account,
