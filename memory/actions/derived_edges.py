@@ -21,7 +21,7 @@ from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.batch_queries import find_nearest_of_each
+from kmapp.search.batch_nearest_search import find_nearest_of_each
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms

@@ -12,7 +12,7 @@ from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
 from kmapp.search import nearest_search, scan_limits
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.batch_queries import find_nearest_of_each
+from kmapp.search.batch_nearest_search import find_nearest_of_each
 from memory.actions import review
 from memory.actions.derived_edges import MAX_INCOMING, MAX_RELATED, derive_edges, load_meanings
 from memory.actions.review import Decision
