@@ -1,4 +1,4 @@
-"""Index queries for many objects at once. Inside `acting`."""
+"""The nearest neighbours of many objects at once. Inside `acting`."""
 
 import math
 from collections.abc import Mapping
