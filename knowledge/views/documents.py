@@ -1,8 +1,10 @@
-"""Pages of a document: to read it or its chunks, its progress, and its erasure."""
+"""Pages of a document: its text or its chunks, its progress, and its erasure."""
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from django.core.paginator import Paginator
 from django.db.models import Max, Min
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -17,11 +19,14 @@ from kmapp.web.responses import redirect_with_notice, render_polled
 from knowledge.actions.document_editing import EDITABLE, fits_editor, fits_page, load_text
 from knowledge.actions.erasure import erase_document
 from knowledge.chunking.index_versions import collection_name
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN
-from knowledge.views.chunks import load_chunks, parse_cited
+from knowledge.retrieval.citations import load_slices
+from knowledge.retrieval.search import load_vector_states
 
+CHUNKS_PER_PAGE = 20  # on one page
 MAX_VERSIONS = 5  # the latest; all are on a page of their own
+MAX_CITED = 10  # chunks of a passage
 _CHUNK_PARAMETERS = frozenset({"view", "index", "page"})  # of the page with chunks
 
 
@@ -39,7 +44,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
         "progress": load_progress(row) if row.state != KnowledgeDocument.State.FAILED else None,
     }
     wants_chunks = not _CHUNK_PARAMETERS.isdisjoint(request.GET)
-    load = load_chunks if wants_chunks or not context["is_readable"] else _load_reading
+    load = _load_chunks if wants_chunks or not context["is_readable"] else _load_reading
     return render(request, "knowledge/documents/detail.html", context | load(request, row))
 
 
@@ -57,6 +62,24 @@ def _load_reading(request: WebRequest, row: KnowledgeDocument) -> dict[str, Any]
     else:
         rendered = render_plain(text, passage=passage)
     return {"reading": rendered, "is_passage_gone": "chunk" in request.GET and not passage}
+
+
+def _load_chunks(request: WebRequest, row: KnowledgeDocument) -> dict[str, Any]:
+    """Return a page of chunks, by default that of the cited passage."""
+    account_id, versions = row.account_id, row.source.index_versions
+    version = next((each for each in versions if each == request.GET.get("index")), versions[0])
+    chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
+    cited, position = _find_cited(request, chunks)
+    number = position // CHUNKS_PER_PAGE + 1 if cited else request.GET.get("page")
+    page = Paginator(chunks.order_by("chunk_index"), CHUNKS_PER_PAGE).get_page(number)
+    return {
+        "page": page,
+        "pieces": _split_at_chunks(account_id, list(page.object_list), version),
+        "index_version": version,
+        "index_versions": versions,
+        "cited": cited,
+        "is_passage_gone": "chunk" in request.GET and not cited,
+    }
 
 
 def load_progress(row: KnowledgeDocument) -> dict[str, int]:
@@ -77,6 +100,38 @@ def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_document(request, pk)
     context = {"document": row, "progress": load_progress(row)}
     return render_polled(request, "knowledge/documents/detail.html#progress", context)
+
+
+def parse_cited(request: WebRequest) -> list[UUID]:
+    """Return the ids of the chunks that the address names."""
+    ids = []
+    for name in request.GET.getlist("chunk")[:MAX_CITED]:
+        with suppress(ValueError):
+            ids.append(UUID(name))
+    return ids
+
+
+def _find_cited(request: WebRequest, chunks: ChunkQuerySet) -> tuple[list[UUID], int]:
+    """Return the chunks of the cited passage, and the number of the first."""
+    ids = parse_cited(request)
+    rows = chunks.filter(pk__in=ids).order_by("chunk_index") if ids else chunks.none()
+    cited = list(rows.values_list("pk", "chunk_index"))
+    return [pk for pk, _number in cited], cited[0][1] if cited else 0
+
+
+def _split_at_chunks(
+    account_id: UUID, chunks: list[KnowledgeChunk], version: str
+) -> list[dict[str, Any]]:
+    """Return the original text split where chunks begin, including gaps between chunks."""
+    spans = [
+        (chunk.text_row_id, chunk.start, max(after.start, chunk.end))
+        for chunk, after in zip(chunks, [*chunks[1:], *chunks[-1:]], strict=True)
+    ]
+    states = load_vector_states(account_id, version, [chunk.pk for chunk in chunks])
+    return [
+        {"chunk": chunk, "original": original, "state": states.get(chunk.pk, "PENDING").lower()}
+        for chunk, original in zip(chunks, load_slices(account_id, spans), strict=True)
+    ]
 
 
 @page_view("GET", "POST")
