@@ -1,4 +1,4 @@
-"""The page of a chunk. Those of a document are on its page."""
+"""The page of one chunk. The chunks of a document are on the page of the document."""
 
 from uuid import UUID
 
