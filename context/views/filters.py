@@ -23,6 +23,8 @@ class ArchiveFilter(Filters):
 
 
 class CallFilter(Filters):
+    first_fields = frozenset({"agent_id", "model", "since"})
+
     agent_id = text(_("Agent"))
     conversation_id = text(_("Conversation"))
     model = text(_("Model"))

@@ -1,17 +1,36 @@
 """Filter fields shared by the lists."""
 
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
 from django import forms
 from django.db.models import QuerySet
+from django.forms.boundfield import BoundField
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
 class Filters(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
     """Filters of a list. The URL holds their state."""
+
+    first_fields: ClassVar[frozenset[str]] = frozenset()  # always visible; if empty, all are
+
+    @property
+    def first(self) -> list[BoundField]:
+        return [field for field in self.form.visible_fields() if self._is_first(field)]
+
+    @property
+    def more(self) -> list[BoundField]:
+        """Return the fields that a person expands."""
+        return [field for field in self.form.visible_fields() if not self._is_first(field)]
+
+    @property
+    def uses_more(self) -> bool:
+        return any(self.data.get(field.name) for field in self.more)
+
+    def _is_first(self, field: BoundField) -> bool:
+        return not self.first_fields or field.name in self.first_fields
 
     @property
     def is_narrowed(self) -> bool:

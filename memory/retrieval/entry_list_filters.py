@@ -1,12 +1,11 @@
 """Filters of the list of memories. The URL holds their state."""
 
-import django_filters
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
-from kmapp.web.filters import choice, from_day, text, until_day
+from kmapp.web.filters import Filters, choice, from_day, text, until_day
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 
@@ -14,12 +13,14 @@ Rows = QuerySet[MemoryEntry]
 State = Vector.State
 
 
-class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+class EntryFilter(Filters):
     """Each field narrows.
 
     Status, user, agent and run have an index; the others narrow the account's rows as they are
     read, newest first.
     """
+
+    first_fields = frozenset({"status", "kind", "user_id"})
 
     status = choice(_("Status"), MemoryEntry.Status.choices)
     kind = choice(_("Kind"), MemoryEntry.Kind.choices)

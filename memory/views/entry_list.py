@@ -33,7 +33,6 @@ CONTENT_TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/
 FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
 # Not on the page, and up to megabytes in each row.
 UNLISTED_COLUMNS = ("slots", "sources", "entities", "raw_ref", "evidence_ref")
-FIRST_FILTERS = {"status", "kind", "user_id"}  # always visible; the others can be expanded
 
 
 @page_view("GET")
@@ -72,10 +71,6 @@ def _render_list(
         "columns": [(name, COLUMNS[name]) for name in listing.columns],
         "all_columns": COLUMNS.items(),
         "narrowed": bool(listing.words or listing.active_filters),
-        "first_filters": FIRST_FILTERS,
-        "more_given": any(
-            listing.filter.data.get(name) for name in listing.filter.filters.keys() - FIRST_FILTERS
-        ),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
         **_load_saved_views(request, listing),
     }

@@ -38,6 +38,8 @@ class RuleFilter(Filters):
 class DecisionFilter(DateFilters):
     """Tool, run and differences have an index; other filters scan rows, newest first."""
 
+    first_fields = frozenset({"selected_tool", "run_id", "kind"})
+
     selected_tool = text(_("Tool"))
     run_id = text(_("Run"))
     agent_id = text(_("Agent"))

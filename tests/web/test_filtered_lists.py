@@ -51,3 +51,21 @@ def test_values_that_are_not_valid_are_reported(
             report = page(reviewer.get(path, query)).partition("were ignored:")[2]
             assert name in report.partition("</p>")[0]
             assert "were ignored:" not in page(reviewer.get(path))
+
+
+def test_less_used_filters_are_folded_until_one_has_a_value(
+    reviewer: Client, acme: Account, subtests: pytest.Subtests
+) -> None:
+    folded, unfolded = '<details class="more">', '<details class="more" open>'
+    for path, first, more in (
+        ("/memory/", {"user_id": "ada"}, {"agent_id": "cook"}),
+        ("/calls/", {"agent_id": "cook"}, {"total": "5"}),
+        ("/rules/decisions/", {"run_id": "7"}, {"user_id": "ada"}),
+    ):
+        with subtests.test(path=path):
+            assert folded in page(reviewer.get(path))
+            assert folded in page(reviewer.get(path, first))
+            assert unfolded in page(reviewer.get(path, more))
+            for name in (*first, *more):
+                assert page(reviewer.get(path)).count(f'name="{name}"') == 1
+    assert 'class="more"' not in page(reviewer.get("/rules/"))
