@@ -12,6 +12,7 @@ from django.conf import settings
 from kmapp.providers import chat
 from kmapp.providers.chat import Message
 from kmapp.providers.errors import ProviderTimeout, Refused
+from memory.extraction.conversation import Message as ConversationMessage
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import InvalidResponse
 
@@ -90,7 +91,14 @@ def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> 
         return chat.complete_chat(messages, deadline=_compute_deadline())
 
 
-def describe_image(image: str) -> str:
+def describe_images(messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
+    """Return the messages with each image replaced by the description of a vision model."""
+    if any(message.images for message in messages) and not chat.supports_images():
+        raise InvalidAnswer("no model that supports images is configured any more", "")
+    return [message.with_described_images(_describe_image) for message in messages]
+
+
+def _describe_image(image: str) -> str:
     """Return a description of an image by the vision model."""
     content = [
         {"type": "text", "text": prompt("picture")},
