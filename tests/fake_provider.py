@@ -45,6 +45,7 @@ class Behaviour:
     retry_after: str = ""  # sent with a 429 or a 500
     # The content of the chat's message, or a function of the request; if empty, the last message.
     reply: object = ""
+    finish_reason: str = "stop"  # of the chat's message
 
 
 class FakeProvider(ThreadingHTTPServer):
@@ -141,8 +142,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, body: Mapping[str, Any], behaviour: Behaviour) -> dict[str, Any]:
         if self.path.endswith("/chat/completions"):
-            reply = _reply(body, behaviour)
-            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}}]}
+            message = {"role": "assistant", "content": _reply(body, behaviour)}
+            choice = {"message": message, "finish_reason": behaviour.finish_reason}
+            return {"choices": [{"index": 0, **choice}]}
         if self.path.endswith("/rerank"):
             return {"results": _relevances(body, behaviour)}
         if self.path.endswith("/search"):  # as another kmapp that finds nothing
