@@ -29,9 +29,17 @@ BAD_VECTORS = ("wrong_dimensions", "nan", "inf", "zero")
 BAD_ANSWERS = ("too_few", "reordered")
 FAILURES = (
     *("rate_limited", "error", "hang", "drip", "slow"),
-    *("refuse", "garbage", "no_schema", "elsewhere"),
+    *("refuse", "flagged", "forbidden", "garbage", "no_schema", "elsewhere"),
 )
 MODES = ("ok", *BAD_VECTORS, *BAD_ANSWERS, *FAILURES)
+STATUSES = {
+    "elsewhere": 307,
+    "refuse": 400,
+    "no_schema": 400,
+    "flagged": 403,  # the input
+    "forbidden": 403,  # to the key
+    "rate_limited": 429,
+}
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
 
@@ -126,12 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "error" if any(behaviour.only in text for text in _texts(body)):
                 self._fail(500, behaviour)
-            case "rate_limited" | "elsewhere" as mode:
-                self._fail(429 if mode == "rate_limited" else 307, behaviour)
+            case "rate_limited" | "elsewhere" | "forbidden" as mode:
+                self._fail(STATUSES[mode], behaviour)
             case "garbage":
                 self._write(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<p>Hello</p>")
-            case "refuse" | "no_schema" if _is_refused(body, behaviour):
-                self._fail(400, behaviour)
+            case "refuse" | "no_schema" | "flagged" as mode if _is_refused(body, behaviour):
+                self._fail(STATUSES[mode], behaviour)
             case "drip":
                 self._drip(_encode(self._content(body, behaviour)), behaviour.delay)
             case "slow":
@@ -155,7 +163,10 @@ class _Handler(BaseHTTPRequestHandler):
         extra = {"Retry-After": behaviour.retry_after} if behaviour.retry_after else {}
         if status == HTTPStatus.TEMPORARY_REDIRECT:
             extra["Location"] = f"{self.server.url}/elsewhere"
-        self._send(status, {"error": {"message": f"configured to respond {status}"}}, extra)
+        error: dict[str, Any] = {"message": f"configured to respond {status}"}
+        if behaviour.mode == "flagged":
+            error["metadata"] = {"flagged_input": "some words"}
+        self._send(status, {"error": error}, extra)
 
     def _send(self, status: int, content: object, extra: Mapping[str, str] | None = None) -> None:
         body = _encode(content)
