@@ -68,11 +68,11 @@ def store_summary(
     if not request.within.conversation_id:
         return {"action": "memory_flush", "skipped": "the call has no conversation_id"}
     lock_until_commit("\x1f".join(["conversation", str(request.account_id), *ids.values()]))
-    flushed_count = _count_flushed(request, collected.bodies[: summary.covers])
     row = _create_summary(request, collected, summary)
     if row is None:
         reason = "another call of the conversation stored this summary"
         return {"action": "memory_flush", "skipped": reason}
+    flushed_count = _count_flushed(request, row.bodies)
     if flushed_count < summary.covers:
         messages = collected.call_input.messages[flushed_count : summary.covers]
         decision = flush_messages(request, messages)
@@ -107,7 +107,7 @@ def _create_summary(
 ) -> ContextSummary | None:
     """Return the new row, or None if another call has stored this summary.
 
-    An expired row without a text is replaced.
+    An expired one, whose messages memory has received, is replaced.
     """
     bodies = list(collected.bodies[: summary.covers])
     row = ContextSummary(
@@ -121,6 +121,12 @@ def _create_summary(
         created_at=timezone.now(),
     )
     rows = ContextSummary.objects.of(request.account_id)
-    rows.filter(digest=row.digest, text="").delete()
     ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
-    return rows.filter(pk=row.pk).first()
+    if created := rows.filter(pk=row.pk).first():
+        return created
+    expired, _rows = rows.filter(digest=row.digest, flushed=True, text="").delete()
+    if not expired:
+        return None
+    row.flushed = True
+    row.save(force_insert=True)
+    return row
