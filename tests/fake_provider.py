@@ -29,9 +29,17 @@ BAD_VECTORS = ("wrong_dimensions", "nan", "inf", "zero")
 BAD_ANSWERS = ("too_few", "reordered")
 FAILURES = (
     *("rate_limited", "error", "hang", "drip", "slow"),
-    *("refuse", "garbage", "no_schema", "elsewhere"),
+    *("refuse", "flagged", "forbidden", "garbage", "no_schema", "elsewhere"),
 )
 MODES = ("ok", *BAD_VECTORS, *BAD_ANSWERS, *FAILURES)
+STATUSES = {
+    "elsewhere": 307,
+    "refuse": 400,
+    "no_schema": 400,
+    "flagged": 403,  # the input
+    "forbidden": 403,  # to the key
+    "rate_limited": 429,
+}
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
 
@@ -45,6 +53,7 @@ class Behaviour:
     retry_after: str = ""  # sent with a 429 or a 500
     # The content of the chat's message, or a function of the request; if empty, the last message.
     reply: object = ""
+    finish_reason: str = "stop"  # of the chat's message
 
 
 class FakeProvider(ThreadingHTTPServer):
@@ -125,12 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "error" if any(behaviour.only in text for text in _texts(body)):
                 self._fail(500, behaviour)
-            case "rate_limited" | "elsewhere" as mode:
-                self._fail(429 if mode == "rate_limited" else 307, behaviour)
+            case "rate_limited" | "elsewhere" | "forbidden" as mode:
+                self._fail(STATUSES[mode], behaviour)
             case "garbage":
                 self._write(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<p>Hello</p>")
-            case "refuse" | "no_schema" if _is_refused(body, behaviour):
-                self._fail(400, behaviour)
+            case "refuse" | "no_schema" | "flagged" as mode if _is_refused(body, behaviour):
+                self._fail(STATUSES[mode], behaviour)
             case "drip":
                 self._drip(_encode(self._content(body, behaviour)), behaviour.delay)
             case "slow":
@@ -141,8 +150,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, body: Mapping[str, Any], behaviour: Behaviour) -> dict[str, Any]:
         if self.path.endswith("/chat/completions"):
-            reply = _reply(body, behaviour)
-            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}}]}
+            message = {"role": "assistant", "content": _reply(body, behaviour)}
+            choice = {"message": message, "finish_reason": behaviour.finish_reason}
+            return {"choices": [{"index": 0, **choice}]}
         if self.path.endswith("/rerank"):
             return {"results": _relevances(body, behaviour)}
         if self.path.endswith("/search"):  # as another kmapp that finds nothing
@@ -153,7 +163,10 @@ class _Handler(BaseHTTPRequestHandler):
         extra = {"Retry-After": behaviour.retry_after} if behaviour.retry_after else {}
         if status == HTTPStatus.TEMPORARY_REDIRECT:
             extra["Location"] = f"{self.server.url}/elsewhere"
-        self._send(status, {"error": {"message": f"configured to respond {status}"}}, extra)
+        error: dict[str, Any] = {"message": f"configured to respond {status}"}
+        if behaviour.mode == "flagged":
+            error["metadata"] = {"flagged_input": "some words"}
+        self._send(status, {"error": error}, extra)
 
     def _send(self, status: int, content: object, extra: Mapping[str, str] | None = None) -> None:
         body = _encode(content)

@@ -41,7 +41,7 @@ def find_summary(
     if not within.conversation_id:
         return None
     rows = ContextSummary.objects.of(request.account_id).filter(**within.ids())
-    rows = rows.filter(covers__lte=len(bodies))
+    rows = rows.filter(covers__lte=len(bodies)).exclude(text="")  # expired ones
     for row in rows.order_by("-covers", "-created_at")[:MAX_CANDIDATES]:
         if row.digest in _digests(request, bodies[: row.covers], language):
             return row
@@ -89,7 +89,7 @@ def store_summary(
 def _count_flushed(request: AssemblyRequest, bodies: Sequence[UUID]) -> int:
     """Return how many of the first messages were sent to memory with a summary.
 
-    It may be a longer one, or one in another language.
+    It may be a longer one, one in another language, or one without a text, because it expired.
     """
     rows = ContextSummary.objects.of(request.account_id).filter(**request.within.ids())
     flushed = rows.filter(flushed=True).order_by("-covers", "-created_at")
@@ -105,7 +105,10 @@ def _count_common_start(first: Sequence[UUID], second: Sequence[UUID]) -> int:
 def _create_summary(
     request: AssemblyRequest, collected: Collected, summary: StoredSummary
 ) -> ContextSummary | None:
-    """Return the new row, or None if another call has stored this summary."""
+    """Return the new row, or None if another call has stored this summary.
+
+    An expired one, whose messages memory has received, is replaced.
+    """
     bodies = list(collected.bodies[: summary.covers])
     row = ContextSummary(
         account_id=request.account_id,
@@ -117,5 +120,13 @@ def _create_summary(
         extractive=initial_reason(),
         created_at=timezone.now(),
     )
+    rows = ContextSummary.objects.of(request.account_id)
     ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
-    return ContextSummary.objects.of(request.account_id).filter(pk=row.pk).first()
+    if created := rows.filter(pk=row.pk).first():
+        return created
+    expired, _rows = rows.filter(digest=row.digest, flushed=True, text="").delete()
+    if not expired:
+        return None
+    row.flushed = True
+    row.save(force_insert=True)
+    return row

@@ -19,6 +19,18 @@ from kmapp.database.steady_clock import steady_time
 
 BATCH = 1_000
 ONE_DAY = timedelta(days=1)
+# Summaries that do not have to state which messages of their conversation memory has received: it
+# received none with them, or a longer one states it.
+UNNEEDED_SUMMARIES = """
+NOT flushed OR EXISTS (
+  SELECT FROM context_contextsummary longer
+   WHERE longer.account_id = context_contextsummary.account_id
+     AND longer.conversation_id = context_contextsummary.conversation_id
+     AND longer.thread_id = context_contextsummary.thread_id
+     AND longer.user_id = context_contextsummary.user_id
+     AND longer.flushed AND longer.covers > context_contextsummary.covers
+     AND longer.bodies[1:context_contextsummary.covers] = context_contextsummary.bodies)
+"""
 
 
 def inputs_days(settings: ContextSettings) -> int:
@@ -28,6 +40,9 @@ def inputs_days(settings: ContextSettings) -> int:
 def remove_expired_inputs(account_id: UUID) -> int:
     """Delete expired inputs, summaries, parts and comparisons; return the number of inputs.
 
+    A summary whose messages memory has received loses its text only, so that a later call of the
+    conversation does not send them again.
+
     The day of use of a part is at least that of any input with it, so that a part unused for the
     period and one more day has no references. Opens `acting` itself.
     """
@@ -36,24 +51,30 @@ def remove_expired_inputs(account_id: UUID) -> int:
         cutoff = steady_time() - timedelta(days=days)
         ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
     removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
-    _delete_before(account_id, ContextSummary, "created_at", cutoff)
+    _delete_before(account_id, ContextSummary, "created_at", cutoff, UNNEEDED_SUMMARIES)
+    with acting(account_id):
+        expired = ContextSummary.objects.of(account_id).filter(created_at__lt=cutoff)
+        expired.exclude(text="").update(text="")
     _delete_before(account_id, ContextBody, "used_on", (cutoff - ONE_DAY).date())
     return removed
 
 
-def _delete_before(account_id: UUID, model: type[Model], column: str, cutoff: date) -> int:
+def _delete_before(
+    account_id: UUID, model: type[Model], column: str, cutoff: date, condition: str = "TRUE"
+) -> int:
     """Delete the rows before this moment, in batches; return their number."""
     removed = 0
-    while deleted := _delete_batch(account_id, model._meta.db_table, column, cutoff):
+    while deleted := _delete_batch(account_id, model._meta.db_table, column, cutoff, condition):
         removed += deleted
     return removed
 
 
-def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> int:
+def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date, condition: str) -> int:
     with acting(account_id), connection.cursor() as cursor:
         cursor.execute(
             f"DELETE FROM {table} WHERE account_id = %s AND id IN (SELECT id FROM {table} "  # noqa: S608 - ours
-            f"WHERE account_id = %s AND {column} < %s ORDER BY {column} LIMIT %s) "
+            f"WHERE account_id = %s AND {column} < %s AND ({condition}) "
+            f"ORDER BY {column} LIMIT %s) "
             f"AND {column} < %s",
             [account_id, account_id, cutoff, BATCH, cutoff],
         )

@@ -9,7 +9,10 @@ from kmapp.accounts.models import AccountOwned
 
 
 class ContextSummary(AccountOwned):
-    """A summary of the first messages of a conversation, reused by later calls."""
+    """A summary of the first messages of a conversation, reused by later calls.
+
+    An expired one has no text, and still states which messages memory has received.
+    """
 
     conversation_id = models.CharField(_("conversation"), max_length=200)
     thread_id = models.CharField(_("thread"), max_length=200, blank=True)
@@ -42,4 +45,4 @@ class ContextSummary(AccountOwned):
         ]
 
     def __str__(self) -> str:
-        return self.text[:60]
+        return self.text[:60] or str(self.pk)

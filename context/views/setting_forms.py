@@ -1,6 +1,7 @@
 """Forms of the settings page, one for each section."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, Self
 
 from django import forms
@@ -43,7 +44,34 @@ class InputsForm(SettingsForm):
 
 def format_price(model: str, price: Mapping[str, float]) -> str:
     """Return a price as a line of the form, with all the digits that were entered."""
-    return " ".join([model, *(f"{price[name]:.15g}" for name in PRICE_FIELDS if name in price)])
+    is_plain = model.split() == [model] and not model.startswith('"')
+    label = model if is_plain else f'"{model}"'
+    return " ".join([label, *(f"{price[name]:.15g}" for name in PRICE_FIELDS if name in price)])
+
+
+def parse_price(line: str) -> tuple[str, dict[str, float]]:
+    """Return the model and its prices. Raise ValueError.
+
+    A name without quotation marks ends before the last numbers, so that it may contain spaces.
+    """
+    quoted, _quote, rest = line.rpartition('"')
+    if quoted.startswith('"'):
+        model, numbers = quoted[1:], rest.split()
+    else:
+        words = line.split()
+        size = len(words) - len(list(takewhile(_is_number, reversed(words[1:]))))
+        model, numbers = " ".join(words[:size]), words[size:]
+    if not 1 <= len(numbers) <= len(PRICE_FIELDS):
+        raise ValueError("a line has one to three prices")
+    return model, dict(zip(PRICE_FIELDS, map(float, numbers), strict=False))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 class PricesForm(SettingsForm):
@@ -57,7 +85,7 @@ class PricesForm(SettingsForm):
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
         help_text=_(
             "Enter one model per line: name, input, output and cached input price, for "
-            "example: small 0.25 2 0.025"
+            'example: small 0.25 2 0.025 or "large 2" 3 15 0.3'
         ),
     )
 
@@ -69,18 +97,13 @@ class PricesForm(SettingsForm):
     def clean_prices(self) -> dict[str, dict[str, float]]:
         prices_by_model = {}
         for line in filter(None, map(str.strip, self.cleaned_data["prices"].splitlines())):
-            model, *numbers = line.split()
             try:
-                prices = [float(number) for number in numbers]
+                model, price = parse_price(line)
             except ValueError as error:
                 raise ValidationError(
                     gettext("“%(line)s”: write a model and its prices."), params={"line": line}
                 ) from error
-            if not 1 <= len(prices) <= len(PRICE_FIELDS):
-                raise ValidationError(
-                    gettext("“%(line)s”: write a model and its prices."), params={"line": line}
-                )
-            prices_by_model[model] = dict(zip(PRICE_FIELDS, prices, strict=False))
+            prices_by_model[model] = price
         check_prices(prices_by_model)
         return prices_by_model
 

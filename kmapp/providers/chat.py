@@ -1,6 +1,7 @@
 """Chat completions through any OpenAI-compatible endpoint."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,15 @@ from kmapp.providers.errors import Faulted
 from kmapp.providers.metrics import record_call
 
 Message = Mapping[str, Any]
+INCOMPLETE = ("length", "content_filter")  # finish reasons of answers that are not complete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The answer of a model, and whether it ended before it was complete."""
+
+    text: str
+    is_cut: bool
 
 
 def is_configured() -> bool:
@@ -28,6 +38,17 @@ def complete_chat(
     model: str = "",
     deadline: float,
 ) -> str:
+    """Return the text of `request_completion`, whether it is complete or not."""
+    return request_completion(messages, schema=schema, model=model, deadline=deadline).text
+
+
+def request_completion(
+    messages: Sequence[Message],
+    *,
+    schema: Mapping[str, Any] | None = None,
+    model: str = "",
+    deadline: float,
+) -> Completion:
     """Return the answer of a model, by default the chat model; check `is_configured()` first.
 
     An answer without text is a fault, perhaps of this request alone, and not an unavailable model.
@@ -44,10 +65,11 @@ def complete_chat(
             deadline,
         )
         try:
-            text = answer["choices"][0]["message"]["content"]
+            choice = answer["choices"][0]
+            text = choice["message"]["content"]
         except (TypeError, LookupError) as error:
             raise Faulted("The chat model's answer is not understood.") from error
         if not isinstance(text, str):  # a refusal, or a call of tools that were not offered
             raise Faulted("The chat model answered without text.")
         call.outcome = "ok"
-        return text
+        return Completion(text=text, is_cut=choice.get("finish_reason") in INCOMPLETE)

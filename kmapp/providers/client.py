@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from http import HTTPStatus
 from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -24,11 +25,12 @@ import openai
 from openai._constants import RAW_RESPONSE_HEADER
 from openai._legacy_response import LegacyAPIResponse
 
+from kmapp.providers.content_policy import is_about_content
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from kmapp.runtime import tracing
 
 # 4xx about the content of this request. Others (keys, names, limits, overload) are about the
-# provider or its configuration and may succeed later.
+# provider or its configuration and may succeed later; a 403 is about either.
 REFUSALS = (400, 413, 422)
 FAULTS = (500, 501)  # 502 to 504 mean that no server responded
 MAX_RETRY_AFTER = 300.0
@@ -79,7 +81,8 @@ def build_post(
 
 def _raise_for(error: openai.APIStatusError) -> NoReturn:
     message = f"The provider answered {error.status_code}: {error.message[:200]}"
-    if error.status_code in REFUSALS:
+    is_forbidden = error.status_code == HTTPStatus.FORBIDDEN
+    if error.status_code in REFUSALS or (is_forbidden and is_about_content(error.body)):
         raise Refused(message) from error
     kind = Faulted if error.status_code in FAULTS else ProviderError
     raise kind(message, retry_after=parse_retry_after(error.response.headers)) from error

@@ -17,6 +17,7 @@ from kmapp.ledger.actions import Recording, recording
 from memory.actions.edges import JUDGING_TYPES
 from memory.actions.entry_locks import lock_entries, lock_entry
 from memory.actions.model_requests import InvalidAnswer
+from memory.actions.pending_facts import PENDING_FACTS
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision, edit
 from memory.actions.write_entries import (
@@ -65,11 +66,15 @@ def finish(
 
 
 def record_failure(row: Extraction, error: InvalidAnswer) -> None:
-    """Store an unusable answer for people to read. The input stays for another attempt."""
+    """Store an unusable answer for people to read. The input stays for another attempt.
+
+    That attempt extracts the facts again, because they may be the cause.
+    """
     with acting(row.account_id):
         if locked := _lock_unfinished(row):
             locked.problem, locked.answer = error.problem[:500], error.raw
-            locked.save(update_fields=["problem", "answer"])
+            locked.said.pop(PENDING_FACTS, None)
+            locked.save(update_fields=["problem", "answer", "said"])
 
 
 def _lock_unfinished(row: Extraction) -> Extraction | None:

@@ -19,6 +19,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.outbox.publish import NewJob, publish
 from memory.actions import review
+from memory.actions.bulk_progress import build_job_key, find_failed_parts
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.entry_locks import lock_entries
 from memory.actions.follow_up_jobs import BULK, BULK_UNDO
@@ -56,20 +57,6 @@ class StartedRun:
     events: Sequence[UUID] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BulkRunProgress:
-    requested: int
-    examined: int
-    done: int
-    restored: int
-    is_finished: bool  # for an undone run, whether undoing is finished
-
-    @property
-    def skipped(self) -> int:
-        """Return the number that others had decided, changed or leased, or that are withheld."""
-        return self.examined - self.done
-
-
 def start_run(
     account_id: UUID,
     actor: Actor,
@@ -105,17 +92,18 @@ def start_run(
 def run_part(account_id: UUID, part_id: UUID) -> None:
     with acting(account_id):
         part = _lock_part(account_id, part_id)
-        if part and part.done is None:
+        if part and part.done is None and not part.run.undone_at:
             _decide(part.run, part)
 
 
 def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
-    """Undo a run, except for memories that changed since."""
+    """Undo a run, except for memories that changed since. Parts that failed stay undecided."""
     run = BulkRun.objects.of(account_id).select_for_update().get(pk=run_id)
     parts = list(BulkPart.objects.of(account_id).filter(run=run).order_by("number"))
     if run.undone_at:
         raise Conflict(_("This was already undone."), code="undone")
-    if any(part.done is None for part in parts):
+    failed = find_failed_parts(run, parts)
+    if any(part.done is None and part.pk not in failed for part in parts):
         raise Conflict(
             _("This operation is still running. Wait until it finishes, then undo it."), code="runs"
         )
@@ -135,20 +123,10 @@ def undo_part(account_id: UUID, part_id: UUID) -> None:
             _restore(part.run, part)
 
 
-def get_progress(run: BulkRun) -> BulkRunProgress:
-    parts = list(BulkPart.objects.of(run.account_id).filter(run=run))
-    is_restored = not run.undone_at or all(part.restored is not None for part in parts)
-    return BulkRunProgress(
-        requested=run.asked,
-        examined=sum(len(part.chosen) for part in parts if part.done is not None),
-        done=sum(part.done or 0 for part in parts),
-        restored=sum(part.restored or 0 for part in parts),
-        is_finished=is_restored and all(part.done is not None for part in parts),
-    )
-
-
 def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
-    new_jobs = [NewJob(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
+    new_jobs = [
+        NewJob(job_key=build_job_key(part), payload={"part": str(part.pk)}) for part in parts
+    ]
     events = publish(account_id, topic, new_jobs)
     return [events[new_job.job_key] for new_job in new_jobs]
 

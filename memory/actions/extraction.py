@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions import apply_extraction
@@ -18,10 +17,11 @@ from memory.actions.apply_extraction import finish
 from memory.actions.model_requests import (
     Answer,
     InvalidAnswer,
-    describe_image,
+    describe_images,
     limit_answer_time,
     request_answer,
 )
+from memory.actions.pending_facts import load_pending_facts, save_pending_facts
 from memory.extraction import response_schema as schema
 from memory.extraction.conversation import (
     ASSISTANT,
@@ -63,7 +63,10 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
         return
     try:
         with limit_answer_time(ANSWER_SECONDS):
-            _RUNNERS[row.kind](row, settings)
+            if pending := load_pending_facts(row):
+                _store_facts(row, *pending)
+            else:
+                _RUNNERS[row.kind](row, settings)
     except InvalidAnswer as error:
         apply_extraction.record_failure(row, error)
         raise
@@ -183,11 +186,7 @@ def _format_day(row: Extraction) -> str:
 
 
 def _load_messages(row: Extraction) -> list[Message]:
-    """Return the messages with each image replaced by the description of a vision model."""
-    messages = [Message(**each) for each in row.said["messages"]]
-    if any(message.images for message in messages) and not chat.supports_images():
-        raise InvalidAnswer("no model that supports images is configured any more", "")
-    return [message.with_described_images(describe_image) for message in messages]
+    return describe_images([Message(**each) for each in row.said["messages"]])
 
 
 def _filter_facts(
@@ -220,6 +219,7 @@ def _find_problem(text: str, system: str, source: str, trusted: Sequence[str] = 
 
 def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[str, Any]) -> None:
     """Compare the facts with similar memories, let the model decide, and write the outcomes."""
+    save_pending_facts(row, parsed, details)
     similar = {item: _find_similar(row, fact.text) for item, fact in parsed.items.items()}
     numbered = number_memories(similar)
     undecided = {

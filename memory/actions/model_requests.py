@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 from django.conf import settings
 
 from kmapp.providers import chat
-from kmapp.providers.chat import Message
+from kmapp.providers.chat import Completion, Message
 from kmapp.providers.errors import ProviderTimeout, Refused
+from memory.extraction.conversation import Message as ConversationMessage
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import InvalidResponse
 
@@ -44,19 +45,28 @@ def request_answer(
         {"role": "system", "content": system},
         {"role": "user", "content": text},
     ]
-    raw = _complete(messages, schema)
+    completion = _complete(messages, schema)
     try:
-        return Answer(value=parse(raw), raw=raw)
+        return _parse_completion(completion, parse, schema)
     except InvalidResponse as error:
         messages += [
-            {"role": "assistant", "content": sanitize_answer(raw)},
+            {"role": "assistant", "content": sanitize_answer(completion.text)},
             {"role": "user", "content": prompt("repair", problem=str(error))},
         ]
-    raw = _complete(messages, schema)
+    completion = _complete(messages, schema)
     try:
-        return Answer(value=parse(raw), raw=raw)
+        return _parse_completion(completion, parse, schema)
     except InvalidResponse as error:
-        raise InvalidAnswer(str(error), raw) from error
+        raise InvalidAnswer(str(error), completion.text) from error
+
+
+def _parse_completion(
+    completion: Completion, parse: Callable[[str], T], schema: Mapping[str, Any] | None
+) -> Answer[T]:
+    """Parse an answer. JSON that is cut does not parse, but the start of a text would."""
+    if completion.is_cut and schema is None:
+        raise InvalidResponse("it was cut off before its end")
+    return Answer(value=parse(completion.text), raw=completion.text)
 
 
 @contextmanager
@@ -80,17 +90,24 @@ def _compute_deadline() -> float:
     return min(settings.CHAT_DEADLINE, left)
 
 
-def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Completion:
     try:
-        return chat.complete_chat(messages, schema=schema, deadline=_compute_deadline())
+        return chat.request_completion(messages, schema=schema, deadline=_compute_deadline())
     except Refused:
         if schema is None:
             raise
         # Some servers do not support schemas; the prompt describes the form as well.
-        return chat.complete_chat(messages, deadline=_compute_deadline())
+        return chat.request_completion(messages, deadline=_compute_deadline())
 
 
-def describe_image(image: str) -> str:
+def describe_images(messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
+    """Return the messages with each image replaced by the description of a vision model."""
+    if any(message.images for message in messages) and not chat.supports_images():
+        raise InvalidAnswer("no model that supports images is configured any more", "")
+    return [message.with_described_images(_describe_image) for message in messages]
+
+
+def _describe_image(image: str) -> str:
     """Return a description of an image by the vision model."""
     content = [
         {"type": "text", "text": prompt("picture")},

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.outbox.job_results import JobOutcome, register_result_function
 from memory.actions.extraction_requests import EXTRACT
+from memory.actions.pending_facts import PENDING_FACTS
 from memory.models import Extraction, MemoryEntry
 
 
@@ -20,7 +21,8 @@ def load_extraction_outcome(account_id: UUID, payload: Mapping[str, Any]) -> Job
         return JobOutcome()
     if row.finished_at:
         return JobOutcome(result=_add_current_texts(account_id, row.result or {}))
-    evidence = {_("Original text"): json.dumps(row.said, ensure_ascii=False, indent=1)}
+    source_input = {name: value for name, value in row.said.items() if name != PENDING_FACTS}
+    evidence = {_("Original text"): json.dumps(source_input, ensure_ascii=False, indent=1)}
     if row.problem:
         evidence = {_("Problem"): row.problem, _("Model response"): row.answer, **evidence}
     return JobOutcome(evidence=evidence)

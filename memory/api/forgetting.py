@@ -16,7 +16,8 @@ from kmapp.api.serializers import Exact, IdField, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
 from memory.actions import bulk_review, review
-from memory.actions.bulk_review import StartedRun, get_progress
+from memory.actions.bulk_progress import get_progress
+from memory.actions.bulk_review import StartedRun
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.entry_locks import lock_entry
 from memory.actions.review import Decision

@@ -26,6 +26,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view, require_permission
 from kmapp.web.responses import redirect_page, render_part, render_polled
 from memory.actions import bulk_review
+from memory.actions.bulk_progress import get_progress
 from memory.actions.bulk_review import PART_SIZE, EntryVersion
 from memory.actions.review import FORGETTABLE
 from memory.models import BulkRun
@@ -113,7 +114,7 @@ def run_progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_row_or_404(request, BulkRun, pk)
     context = {
         "run": row,
-        "progress": bulk_review.get_progress(row),
+        "progress": get_progress(row),
         "may_undo": _needed_to_undo(row) in request.permissions,
         "names": list_actor_names(filter(None, [row.actor, row.undone_by])),
     }
@@ -131,7 +132,7 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     row = bulk_review.undo_run(request.account_id, pk, request.actor)
     if row.asked > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[pk]))
-    restored = bulk_review.get_progress(row).restored
+    restored = get_progress(row).restored
     if row.deed == BulkRun.Operation.FORGET:
         text = ngettext("%(n)d memory restored.", "%(n)d memories restored.", restored)
         query = Listing.from_params(request.account_id, request.GET).query
@@ -144,7 +145,7 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 def notify_result(request: WebRequest, row: BulkRun, query: str) -> None:
     """Display the result of a run, with a link to undo it that returns to the list of `query`."""
-    progress = bulk_review.get_progress(row)
+    progress = get_progress(row)
     number, skipped = progress.done, progress.skipped
     if row.deed == BulkRun.Operation.APPROVE:
         text = ngettext("%(n)d approved.", "%(n)d approved.", number)

@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from context.actions.assemble import prepare_call, store_call
+from context.actions.retention import remove_expired_inputs
 from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope
+from context.models.settings import DEFAULT_INPUTS_DAYS
 from context.summaries.summary_requests import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -185,6 +189,42 @@ def test_messages_of_each_user_are_sent_to_memory_once(acme: Account, users: Any
         within = ArchiveScope(conversation_id="c1", user_id=user)
         call(acme, talk(6, characters=600), within=within, **SMALL)
     assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == len(set(users))
+
+
+def expire_summaries(account: Account) -> None:
+    long_ago = timezone.now() - timedelta(days=2 * DEFAULT_INPUTS_DAYS)
+    makers.update(ContextSummary, account, {}, created_at=long_ago)
+    remove_expired_inputs(account.pk)
+
+
+def test_messages_of_an_expired_summary_are_not_sent_to_memory_again(acme: Account) -> None:
+    def send_turns(number: int) -> Any:
+        within = ArchiveScope(conversation_id="c1", user_id="u")
+        recorded = call(acme, talk(number, characters=600), within=within, **SMALL)
+        [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+        return step
+
+    assert send_turns(6)["messages"]
+    expire_summaries(acme)
+    row = makers.get(ContextSummary, acme)
+    assert (row.text, row.flushed) == ("", True)
+    assert "sent these messages to memory" in send_turns(6)["skipped"]
+    row = makers.get(ContextSummary, acme)
+    assert row.text
+    assert row.flushed
+    expire_summaries(acme)
+    assert 1 <= send_turns(7)["messages"] <= 4  # of one turn
+    assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == 2
+    expire_summaries(acme)
+    longest = makers.get(ContextSummary, acme)  # it states what both sent
+    assert (longest.text, longest.covers > row.covers) == ("", True)
+
+
+def test_summary_that_sent_nothing_to_memory_is_deleted_when_it_expires(acme: Account) -> None:
+    call(acme, talk(6, characters=600), **{**SMALL, "may_flush": False})
+    assert makers.count(ContextSummary, acme, flushed=False) == 1
+    expire_summaries(acme)
+    assert makers.count(ContextSummary, acme) == 0
 
 
 def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:

@@ -8,7 +8,8 @@ import pytest
 from pytest_django import Settings
 
 from kmapp.providers import chat
-from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
+from kmapp.providers.content_policy import is_about_content
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from tests.fake_provider import FakeProvider
 
 MESSAGES = [{"role": "user", "content": "Say yes."}]
@@ -89,3 +90,38 @@ def test_response_without_text_is_an_error(
     provider.become(reply=reply)
     with pytest.raises(Faulted, match="without text"):
         talker.complete_chat([{"role": "user", "content": ""}], deadline=5)
+
+
+@pytest.mark.parametrize(("mode", "is_refused"), [("flagged", True), ("forbidden", False)])
+def test_403_about_the_input_is_a_refusal(
+    provider: FakeProvider, talker: ModuleType, mode: str, *, is_refused: bool
+) -> None:
+    provider.become(mode)
+    with pytest.raises(ProviderError, match="403") as failure:
+        talker.complete_chat(MESSAGES, deadline=5)
+    assert isinstance(failure.value, Refused) is is_refused
+
+
+FLAGGED = "This model requires moderation. Your input was flagged for violence."
+UNSAFE = "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"
+BLOCKED = "Your resource was blocked: we detected behavior that may violate our content policy."
+
+
+@pytest.mark.parametrize(
+    ("error", "is_content"),
+    [
+        ({"code": "content_policy_violation", "message": ""}, True),
+        ({"code": 403, "metadata": {"error_type": "content_policy_violation"}}, True),
+        ({"code": 403, "message": "No.", "metadata": {"flagged_input": "a"}}, True),
+        ({"message": FLAGGED, "metadata": None}, True),
+        (UNSAFE, True),
+        ({"code": "Forbidden", "message": BLOCKED}, False),
+        ({"type": "permission_error", "message": "The key may not use this model."}, False),
+        ({"code": [], "type": {}, "message": 7, "metadata": []}, False),
+        ({}, False),
+        ("<html>Forbidden</html>", False),
+        (None, False),
+    ],
+)
+def test_403_about_the_key_is_no_refusal(error: object, *, is_content: bool) -> None:
+    assert is_about_content(error) is is_content

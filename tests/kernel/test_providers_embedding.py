@@ -103,7 +103,7 @@ def test_invalid_vectors_are_rejected_with_a_reason(
     assert refusal.value.vectors == [None] * 20
 
 
-@pytest.mark.parametrize("mode", ["nan", "refuse"])
+@pytest.mark.parametrize("mode", ["nan", "refuse", "flagged"])
 def test_one_bad_text_does_not_fail_its_batch(
     provider: FakeProvider, form: Form, mode: str
 ) -> None:
@@ -118,7 +118,7 @@ def test_one_bad_text_does_not_fail_its_batch(
     assert refusal.value.vectors[36] == pytest.approx(vector_of("text 36", 384), abs=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["garbage", "error", "rate_limited"])
+@pytest.mark.parametrize("mode", ["garbage", "error", "rate_limited", "forbidden"])
 def test_provider_failure_is_not_attributed_to_texts(
     provider: FakeProvider, form: Form, mode: str
 ) -> None:

@@ -204,6 +204,20 @@ def test_rejects_a_procedure_without_steps(agent: Agent, acme: Account, chat: Fa
     assert current_memories(acme) == {}
 
 
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_rejects_a_procedure_that_is_cut_off(
+    agent: Agent, acme: Account, chat: FakeProvider, reason: str
+) -> None:
+    record = "**Task objective**: sell tea\n\n1. **Action**: asked\n   **Res"
+    chat.become(reply=record, finish_reason=reason)
+    event = add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
+    assert (event["state"], event["attempts"]) == ("FAILED", 1)
+    assert "cut off" in event["last_error"]
+    assert "cut off" in chat.seen[-1]["messages"][-1]["content"]  # it was asked for all of it
+    assert makers.get(Extraction, acme).answer == record
+    assert current_memories(acme) == {}
+
+
 def test_store_if_worthwhile_filters(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     worth = {"type": "skill", "tags": ["tea"], "entities": []}
     memories = [

@@ -212,7 +212,10 @@ def test_names_of_examples_are_accepted(model: FakeProvider, agent: Agent, acme:
     assert content in current_memories(acme)
 
 
-@pytest.mark.parametrize("mode", ["rate_limited", "refuse", "error", "drip", "garbage"])
+UNAVAILABLE = ("rate_limited", "forbidden")
+
+
+@pytest.mark.parametrize("mode", [*UNAVAILABLE, "refuse", "flagged", "error", "drip", "garbage"])
 def test_unavailable_model_is_retried(
     mode: str, model: FakeProvider, agent: Agent, acme: Account, settings: Settings
 ) -> None:
@@ -227,7 +230,7 @@ def test_unavailable_model_is_retried(
         with acting(acme):
             Delivery.objects.of(acme).open().update(due_at=Now())
     event = agent.get(f"events/{handed['event_id']}")
-    waits = mode == "rate_limited"
+    waits = mode in UNAVAILABLE
     assert event["state"] == ("PENDING" if waits else "FAILED")
     assert event["reason"] == ("km_provider_error" if waits else None)
     if waits:

@@ -1,11 +1,13 @@
 """Forty conversations with a scripted model."""
 
 from django.db.models.functions import Now
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
-from memory.models import MemoryEdge, MemoryEntry
+from memory.models import Extraction, MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -15,6 +17,7 @@ from tests.memory.chat_model import (
     current_memories,
     decision,
     fact,
+    request_kind,
     run_due_jobs,
     scripted_reply,
 )
@@ -105,6 +108,50 @@ def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvid
     with acting(acme):
         [saved] = MemoryEntry.objects.all()
     assert (saved.content, saved.tags) == ("Order 7 was a kettle.", ["orders"])
+
+
+CAT = "Mira has a cat."
+
+
+def _count_requests(chat: FakeProvider, kind: str) -> int:
+    return sum("messages" in body and request_kind(body) == kind for body in chat.seen)
+
+
+def test_facts_are_extracted_once_despite_an_outage_of_the_embedder(
+    agent: Agent, acme: Account, chat: FakeProvider, settings: Settings
+) -> None:
+    agent.post("memory/store", {"text": DOG, "user_id": "mira"}, 201)
+    chat.become(reply=scripted_reply([fact(CAT, importance=1.0)], [decision(0, "ADD")]))
+    settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"  # nothing answers
+    event = add_conversation(agent, "I have a cat.")
+    assert (event["state"], event["reason"]) == ("PENDING", "km_provider_error")
+    settings.EMBEDDING_BASE_URL = chat.url
+    with acting(acme):
+        Delivery.objects.of(acme).open().update(due_at=Now())
+    run_due_jobs()
+    event = agent.get(f"events/{event['id']}")
+    assert (event["state"], len(event["result"]["results"])) == ("SUCCEEDED", 1)
+    assert [_count_requests(chat, kind) for kind in ("facts", "decisions")] == [1, 1]
+    assert set(current_memories(acme)) == {DOG, CAT}
+    assert makers.get(Extraction, acme).said == {}
+
+
+def test_facts_are_extracted_again_after_unusable_decisions(
+    agent: Agent, acme: Account, chat: FakeProvider
+) -> None:
+    agent.post("memory/store", {"text": DOG, "user_id": "mira"}, 201)
+    facts = scripted_reply([fact(CAT)], [decision(0, "ADD")])
+    chat.become(reply=lambda body: facts(body) if request_kind(body) == "facts" else "{")
+    event = add_conversation(agent, "I have a cat.")
+    assert event["state"] == "FAILED"
+    assert "facts" not in makers.get(Extraction, acme).said
+    chat.become(reply=facts)
+    with acting(acme):
+        retry_deliveries(acme.pk)
+    run_due_jobs()
+    assert agent.get(f"events/{event['id']}")["state"] == "SUCCEEDED"
+    assert _count_requests(chat, "facts") == 2
+    assert set(current_memories(acme)) == {DOG, CAT}
 
 
 def test_redelivery_extracts_nothing(agent: Agent, acme: Account, chat: FakeProvider) -> None:

@@ -9,6 +9,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
+from kmapp.outbox.failed_deliveries import retry_deliveries
+from kmapp.outbox.models import Delivery
 from memory.actions import review
 from memory.actions.write_entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
@@ -211,6 +213,31 @@ def test_workers_decide_many(
     makers.settle()
     assert set(statuses(acme)) == {"proposed"}
     assert "Undone" in html(reviewer.get(place))
+
+
+def test_run_with_a_failed_job_can_be_undone(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
+        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
+    propose(acme, "First words.", "Second words.", "Third words.")
+    form = {"which": "all", "deed": "approve"}
+    form |= group_fields(html(reviewer.get(BULK, headers=HTMX)))
+    place = reviewer.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
+    part = makers.get(BulkPart, acme, number=2)
+    job = {"event__payload": {"part": str(part.pk)}}
+    makers.update(Delivery, acme, job, failed_at=timezone.now())
+    makers.settle()
+    shown = html(reviewer.get(place))
+    assert missing(shown, "2 of 3 processed", "The run failed.", "<dd>1</dd>") == []
+    assert sorted(statuses(acme)) == ["active", "active", "proposed"]
+    assert reviewer.post(f"{place}undo/").headers["Location"] == place
+    makers.settle()
+    assert "The run failed." not in html(reviewer.get(place))
+    with acting(acme):
+        assert retry_deliveries(acme.pk) == 1
+    makers.settle()  # what was undone is not decided any more
+    assert set(statuses(acme)) == {"proposed"}
 
 
 def test_those_who_may_forget_undo_a_bulk_forget(acme: Account) -> None:

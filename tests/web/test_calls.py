@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from context.actions.record_call import record_outcome
 from context.models import ContextComparison, ContextCostReport, ContextInput, ContextSettings
 from context.models.archives import ArchiveScope
+from context.views.setting_forms import PricesForm
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
@@ -229,12 +230,31 @@ def test_prices_keep_their_digits(admin: Client, acme: Account) -> None:
     assert stored(acme).prices["small"] == {"input": 234567.5}
 
 
+def test_names_of_models_may_contain_spaces(admin: Client, acme: Account) -> None:
+    prices = 'small v2 0.25 2\n"large 3" 3 15 0.3\n7 1'
+    assert saved(admin, "prices", 0, prices=prices).status_code == 302
+    expected = {
+        "7": {"input": 1},
+        "large 3": {"input": 3, "output": 15, "cached": 0.3},
+        "small v2": {"input": 0.25, "output": 2},
+    }
+    assert stored(acme).prices == expected
+    text = PricesForm.values_of(stored(acme))["prices"]
+    assert text == '7 1\n"large 3" 3 15 0.3\n"small v2" 0.25 2'
+    assert saved(admin, "prices", 1, prices=f"{text}\n").status_code == 302
+    assert stored(acme).prices == expected
+    call(acme, talk(1), model="large 3")
+    assert makers.get(ContextCostReport, acme).cost
+
+
 def test_invalid_settings_are_rejected(admin: Client, acme: Account) -> None:
     for section, text in (
         ("policy", {"protected_turns": "0"}),
         ("inputs", {"inputs_days": "0"}),
         ("prices", {"prices": "small cheap"}),
         ("prices", {"prices": "small -1"}),
+        ("prices", {"prices": '"large 3"'}),
+        ("prices", {"prices": "large 1 2 3 4"}),
         ("variants", {"v1": "60"}),
     ):
         assert "field-error" in page(saved(admin, section, 0, **text), 422)
