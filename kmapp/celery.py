@@ -32,7 +32,7 @@ app.autodiscover_tasks(
         "kmapp.web",
     ]
 )
-app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks")
+app.autodiscover_tasks(["memory", "knowledge", "rules", "context"], related_name="jobs.tasks")
 
 
 @setup_logging.connect

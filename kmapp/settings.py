@@ -250,6 +250,9 @@ CELERY_BEAT_SCHEDULE = {
     "suggest rule changes": _every(HOUR, "rules.jobs.tasks.suggest"),
     "delete old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
     "delete old tool results": _every(HOUR, "context.jobs.tasks.delete_expired_archives"),
+    "delete orphaned images": _every(
+        timedelta(days=1), "knowledge.jobs.tasks.delete_orphaned_images"
+    ),
     "sample the system": _every(timedelta(minutes=1), "kmapp.web.tasks.sample_system"),
     "record daily statistics": _every(
         timedelta(minutes=10), "kmapp.web.tasks.record_daily_statistics"

@@ -46,6 +46,9 @@ log = structlog.get_logger()
 
 REMOTE_SHARE = 0.5  # of the remaining time, for another kmapp; the rest is for the local fallback
 MIN_MS = 20  # with less time left, a source is skipped
+# For rules, whatever the deadline: a call without their outcome is a call without tools.
+RULES_MS = 2_000
+RULES = "rules"
 LORE_TOKENS = 1_000
 # No degradation, so that the report lists it separately.
 QUERY_VECTOR_CACHED = "km_query_vector_cached"
@@ -64,10 +67,13 @@ class Retrieved:
 def retrieve(request: RetrievalRequest) -> Retrieved:
     """Query every requested source. Opens `acting` itself.
 
-    Those that need no query vector are first: no rule may be left out because an embedder is slow.
+    Rules are first, and then the others that need no query vector: no rule may be left out because
+    another source or an embedder is slow. If rules fail, no tool is offered, as any may be denied.
     """
     results, started = Retrieved(), monotonic()
-    for name in sorted(request.sources, key=REMOTE_SOURCES.__contains__):
+    if RULES in request.sources:
+        results.bound = RuleOutcome(barred=request.tools)  # until the rules are evaluated
+    for name in sorted(request.sources, key=_source_order):
         if name in REMOTE_SOURCES and request.query and "meaning" not in results.timings:
             _load_meaning(request, results)
         source_started = monotonic()
@@ -77,6 +83,10 @@ def retrieve(request: RetrievalRequest) -> Retrieved:
             _query_source(name, request, results, left=left)
         results.timings[name] = _milliseconds_since(source_started)
     return results
+
+
+def _source_order(name: str) -> tuple[bool, bool]:
+    return (name in REMOTE_SOURCES, name != RULES)
 
 
 def _load_meaning(request: RetrievalRequest, results: Retrieved) -> None:
@@ -126,6 +136,8 @@ def _is_memory_enabled(account_id: UUID) -> bool:
 
 
 def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, left: float) -> None:
+    if name == RULES:
+        left = max(left, RULES_MS)
     if left < MIN_MS:
         results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return
@@ -142,7 +154,8 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
         return
     results.snippets += partial.snippets
     results.decisions += partial.decisions
-    results.bound = partial.bound if partial.bound.text or partial.bound.barred else results.bound
+    if name == RULES:
+        results.bound = partial.bound
 
 
 def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManager[None]:

@@ -2,16 +2,22 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from io import BytesIO
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Sum
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from PIL import Image, UnidentifiedImageError
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
+from kmapp.database.client_statement_timeout import extend_statement_timeout
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Invalid, TooLarge
 from knowledge.actions.virus_scan import refuse_infected
 from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
@@ -21,7 +27,19 @@ MAX_PIXELS = 40_000_000
 MAX_ACCOUNT_BYTES = 1024**3
 MIME_BY_TYPE = {each.name: each.value for each in KnowledgeImage.Type}  # by the name of the format
 IMAGES = "/knowledge/images/"  # how the URLs of images begin
-_DIGEST = re.compile(rf"{IMAGES}([0-9a-f]{{64}})/")
+ORPHAN_AGE = timedelta(days=1)  # a person may cut an image from a draft and paste it later
+SCAN_SECONDS = 60  # for a statement that reads all texts of an account
+_PATTERN = rf"{IMAGES}([0-9a-f]{{64}})/"
+_DIGEST = re.compile(_PATTERN)
+_USED_DIGESTS = """
+SELECT DISTINCT parts[1]
+FROM (
+  SELECT text FROM knowledge_knowledgetext WHERE account_id = %(account)s
+  UNION ALL
+  SELECT text FROM knowledge_knowledgedraft WHERE account_id = %(account)s
+) AS stored, regexp_matches(stored.text, %(pattern)s, 'g') AS matched(parts)
+WHERE strpos(stored.text, %(images)s) > 0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +117,34 @@ def delete_unused_images(account_id: UUID, texts: Iterable[str], *, saved: str =
     """
     digests = {digest for text in texts for digest in _DIGEST.findall(text)}
     digests.difference_update(_DIGEST.findall(saved))
+    _delete_unused(account_id, digests)
+
+
+def delete_orphaned_images(account_id: UUID) -> int:
+    """Delete old images that no text and no draft contains; return their number.
+
+    Such as those of a draft that was saved without them before it was discarded, or whose owner
+    was removed. Opens `acting` itself.
+    """
+    with acting(account_id):
+        images = KnowledgeImage.objects.of(account_id)
+        old = images.filter(created_at__lt=timezone.now() - ORPHAN_AGE)
+        digests = set(old.values_list("sha256", flat=True))
+        if not digests:
+            return 0
+        extend_statement_timeout(connection, SCAN_SECONDS)
+        values = {"account": account_id, "pattern": _PATTERN, "images": IMAGES}
+        digests.difference_update(digest for [digest] in fetch_all(_USED_DIGESTS, values))
+        return _delete_unused(account_id, digests)
+
+
+def _delete_unused(account_id: UUID, digests: Collection[str]) -> int:
     images = KnowledgeImage.objects.of(account_id).filter(sha256__in=digests)
     # Locked before the check, so that a concurrent upload of the same image is seen by it.
     locked = images.select_for_update().order_by("sha256").values_list("sha256", flat=True)
     unused = [each for each in locked if not _is_used(account_id, each)]
     images.filter(sha256__in=unused).delete()
+    return len(unused)
 
 
 def _is_used(account_id: UUID, digest: str) -> bool:

@@ -16,7 +16,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from knowledge.actions.sources import NewSource, ensure_source, lock_source
+from knowledge.actions.sources import NewSource, ensure_source, find_source, lock_source
 from knowledge.lore.lorebook_evaluation import InvalidPattern, compile_pattern
 from knowledge.lore.sillytavern import KEY_LENGTH
 from knowledge.models import KnowledgeSource, LorebookEntry
@@ -30,11 +30,26 @@ MAX_ENTRIES = 2_000  # of one lorebook
 def create_lorebook(
     account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
-    """Create a lorebook with its entries, or nothing if one is invalid. Inside `acting`."""
+    """Create a lorebook with its entries, or nothing if one is invalid. Inside `acting`.
+
+    Raise Conflict with the code `name_taken` if another source has the name.
+    """
+    if find_source(account_id, source_input.name):
+        raise _build_name_conflict(source_input.name)
     with recording(account_id, actor) as commit:
         source = ensure_source(account_id, actor, source_input, commit=commit)
+        if not source.fresh:  # another transaction created it after the lookup
+            raise _build_name_conflict(source.name)
         add_entries(source, actor, entries, commit=commit)
     return source
+
+
+def _build_name_conflict(name: str) -> Conflict:
+    return Conflict(
+        _("A lorebook or another source is already called “%(name)s”. Choose another name.")
+        % {"name": name},
+        code="name_taken",
+    )
 
 
 def add_entries(

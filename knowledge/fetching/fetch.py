@@ -18,6 +18,7 @@ from kmapp.security.egress.allowed_urls import (
     validate_address,
 )
 from kmapp.security.egress.connections import CheckedBackend
+from knowledge.fetching.charsets import convert_to_utf8, find_codec
 
 MAX_SECONDS = 30.0  # in all, including redirects
 IDLE_SECONDS = 10.0  # between two bytes
@@ -27,6 +28,7 @@ READ_SIZE = 1024 * 1024
 CONTENT_TYPES = frozenset(
     {"text/html", "application/xhtml+xml", "text/plain", "text/markdown", "application/pdf"}
 )
+PDF = "application/pdf"
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
 _OK = 200
 # Compressed pages are not accepted, because a few bytes could unpack to very many.
@@ -39,7 +41,10 @@ _HEADERS: Mapping[bytes | str, bytes | str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A fetched page on disk, with its address after all redirects."""
+    """A fetched page on disk, with its address after all redirects.
+
+    A text is in UTF-8 if its charset is known: the header that states it is not stored.
+    """
 
     url: str
     mime: str
@@ -94,7 +99,8 @@ async def _store_page(
 ) -> Page:
     if response.status != _OK:
         raise CannotReach(f"The site returned HTTP status {response.status}.")
-    mime = headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = headers.get("content-type", "")
+    mime = content_type.partition(";")[0].strip().lower()
     if mime not in CONTENT_TYPES or headers.get("content-encoding", "identity") != "identity":
         raise CannotReach("The site did not return a readable page.")
     size = 0
@@ -103,4 +109,16 @@ async def _store_page(
         if size > MAX_BYTES:
             raise CannotReach(f"The page is larger than {MAX_BYTES:,} bytes.")
         file.write(piece)
+    if mime != PDF and (codec := find_codec(content_type)):
+        _convert_file(file, codec)
     return Page(url=url, mime=mime, file=file, fetched_at=datetime.now(UTC))
+
+
+def _convert_file(file: BinaryIO, codec: str) -> None:
+    file.seek(0)
+    data = file.read()
+    converted = convert_to_utf8(data, codec)
+    if converted is not data:
+        file.seek(0)
+        file.truncate()
+        file.write(converted)

@@ -56,7 +56,8 @@ def new_lorebook(request: WebRequest) -> HttpResponse:
                 ),
             )
         except DomainError as error:
-            form.add_error("book", _format_error(error))
+            field = "name" if error.code == "name_taken" else "book"
+            form.add_error(field, _format_error(error))
     return _render_form(request, form, _("New lorebook"))
 
 

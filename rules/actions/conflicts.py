@@ -5,6 +5,8 @@ Both are searched in recorded decisions, so that rules that never meet in practi
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from time import thread_time
 from uuid import UUID
 
 from rules.actions.backtests import rebuild_request
@@ -16,6 +18,7 @@ from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import list_observations
 
 MAX_MATCHED_DECISIONS = 200  # the last decisions that a shadow rule matched
+MAX_SECONDS = 0.5  # processor time to match the rules against these decisions
 MAX_CONFLICTING_DECISIONS = 2_000  # the last decisions with conflicts
 
 
@@ -34,7 +37,8 @@ class RuleConflict:
 def list_live_conflicts(rule: Rule) -> tuple[list[RuleConflict], int]:
     """Return the conflicts of the rule if it replaced its live edition, and the decisions checked.
 
-    These are the last decisions that the rule matched in shadow.
+    These are the last decisions that the rule matched in shadow, as many as time permits: a request
+    waits for them.
     """
     seen = list_observations(rule).filter(matched=True).order_by("-created_at")
     ids = list(seen.values_list("decision_id", flat=True)[:MAX_MATCHED_DECISIONS])
@@ -42,20 +46,29 @@ def list_live_conflicts(rule: Rule) -> tuple[list[RuleConflict], int]:
     decisions = [rows[pk] for pk in ids if pk in rows]
     if not decisions:
         return [], 0
-    return _group_conflicts(_detect_conflicts(rule, decisions)), len(decisions)
+    by_decision = list(_detect_conflicts(rule, decisions))
+    return _group_conflicts(chain.from_iterable(by_decision)), len(by_decision)
 
 
-def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[RuleConflict]:
+def _detect_conflicts(
+    rule: Rule, decisions: Iterable[RuleDecision]
+) -> Iterator[list[RuleConflict]]:
+    """Yield the conflicts in each decision, at least in the first one, until the time is over."""
     rules, rule_id = load_rules(rule.account_id), str(rule.pk)
     shadow = compile_rule(build_definition(rule, live=False))
     feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
+    deadline = thread_time() + MAX_SECONDS
     for decision in decisions:
         question = rebuild_request(decision)
         live = rules.match(question.context, question.viewer, with_shadow=False).live
         others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
-        for conflict in build_policy([*others, shadow], feedback_counts).conflicts:
-            if rule_id in (conflict.winner, *conflict.losers):
-                yield _build_conflict(decision, **conflict.body())
+        yield [
+            _build_conflict(decision, **conflict.body())
+            for conflict in build_policy([*others, shadow], feedback_counts).conflicts
+            if rule_id in (conflict.winner, *conflict.losers)
+        ]
+        if thread_time() > deadline:
+            return
 
 
 def _build_conflict(

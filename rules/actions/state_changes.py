@@ -194,10 +194,12 @@ def roll_back_rule(change: StateChange) -> StateChangeResult:
 
 
 def find_previous_edition(rule: Rule, editions: Sequence[Rule]) -> Rule | None:
-    """Return the edition that a rollback of the rule activates again."""
-    return next(
-        (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
-    )
+    """Return the edition that a rollback of the rule activates again, whatever its state is now.
+
+    Its definition is the replaced one in every state, because it has been in shadow. A key that may
+    not change active rules may move it; the rollback must not leave no edition active then.
+    """
+    return next((one for one in editions if one.pk == rule.replaced), None)
 
 
 def digest_reviewed_content(rule: Rule, editions: Sequence[Rule]) -> str:

@@ -18,6 +18,12 @@ Kind = RuleSuggestion.Kind
 State = Rule.State
 
 
+def count_evaluated_rules(account_id: UUID) -> int:
+    """Return the number of active and shadow rules. Opens `acting` itself."""
+    with acting(account_id):
+        return Rule.objects.of(account_id).evaluated().count()
+
+
 def replace_suggestions(account_id: UUID) -> int:
     """Replace the suggestions of an account; return their number. Opens `acting` itself."""
     with acting(account_id):

@@ -11,11 +11,16 @@ from typing import Any
 
 import re2
 
+from kmapp.runtime.process_caches import LruCache
 from rules.evaluation.equality import MISSING, equality_key, is_equal, is_scalar, scalar_key
 from rules.evaluation.time_limit import check_time
 
 MAX_PATTERN_LENGTH = 256
 MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
+# Of compiled patterns, in bytes: one rule can have more than a thousand.
+MAX_CACHED_SIZE = 1 << 26
+MIN_CACHED_SIZE = 1 << 15  # of one pattern, because matching takes memory beside the program
+INSTRUCTION_SIZE = 16  # forwards and backwards
 
 Test = Callable[[Any], bool]
 
@@ -188,16 +193,40 @@ def _compile_exists(expected: Any) -> Test:
 
 
 def _compile_regex(expected: Any) -> Test:
-    """Search a text, in time linear in its length."""
-    pattern = compile_safe_pattern(expected)
-    if pattern is None:
+    """Search a text, in time linear in its length.
+
+    The pattern is compiled when a text is first searched, and again after it has left the cache.
+    """
+    if not isinstance(expected, str):
         return _match_nothing
 
     def test(value: Any) -> bool:
         check_time()
-        return isinstance(value, str) and pattern.search(value) is not None
+        if not isinstance(value, str):
+            return False
+        pattern = _load_pattern(expected)
+        return pattern is not None and pattern.search(value) is not None
 
     return test
+
+
+def _estimate_size(cached: tuple[Any]) -> int:
+    [pattern] = cached
+    size = 0 if pattern is None else INSTRUCTION_SIZE * pattern.programsize
+    return max(size, MIN_CACHED_SIZE)
+
+
+# By text; each is in a tuple, because unsupported ones are None.
+pattern_cache: LruCache[tuple[Any]] = LruCache(MAX_CACHED_SIZE, size_of=_estimate_size)
+
+
+def _load_pattern(text: str) -> Any:
+    """Return what `compile_safe_pattern` does, from the cache if possible."""
+    cached = pattern_cache.get(text)
+    if cached is None:
+        cached = (compile_safe_pattern(text),)
+        pattern_cache.put(text, cached)
+    return cached[0]
 
 
 def compile_safe_pattern(expected: Any) -> Any:

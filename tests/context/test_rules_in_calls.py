@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from context.assembly.retrieval import RULES_MS
 from kmapp.accounts.models import Account
+from kmapp.providers.errors import ProviderTimeout
 from tests.agent import Agent
 from tests.context.builders import tool
 from tests.rules.builders import rule
@@ -90,12 +93,42 @@ def test_embedder_takes_no_time_from_rules(agent: Agent, monkeypatch: pytest.Mon
     def note(name: str) -> Callable[..., None]:
         return lambda *_args: seen.append(name)
 
-    names = ("rules", "lore", "memory", "knowledge")
+    names = ("lore", "rules", "memory", "knowledge")
     module = "context.assembly.retrieval"
     monkeypatch.setattr(f"{module}.SOURCES", {name: note(name) for name in names})
     monkeypatch.setattr(f"{module}.load_query_vector", note("meaning"))
     assemble(agent, sources=list(names))
     assert seen == ["rules", "lore", "meaning", "memory", "knowledge"]
+
+
+@pytest.mark.usefixtures("rules")
+@pytest.mark.parametrize(
+    ("error", "action"),
+    [(ProviderTimeout("Too slow."), "km_timeout"), (RuntimeError("no"), "retrieval_failed")],
+    ids=["timeout", "failure"],
+)
+def test_no_tool_is_offered_without_the_rules(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, error: Exception, action: str
+) -> None:
+    monkeypatch.setattr("context.assembly.retrieval.SOURCES", {"rules": Mock(side_effect=error)})
+    answer = assemble(agent, required_tools=["search"])
+    assert not answer.get("tools")
+    failed, removed = answer["context_cost"]["decisions"]
+    assert (failed["action"], failed["source"]) == (action, "rules")
+    assert (removed["action"], removed["tools"]) == ("bar_tools", ["mail", "pay", "search"])
+
+
+@pytest.mark.usefixtures("rules")
+def test_rules_have_time_whatever_the_deadline(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context.assembly.retrieval.MIN_MS", RULES_MS)
+    more: dict[str, Any] = {"sources": ["lore", "rules"], "policy": {"retrieval_ms": 50}}
+    answer = assemble(agent, rules_context=REFUND, **more)
+    assert [each["function"]["name"] for each in answer["tools"]] == ["search", "mail"]
+    skipped, removed = answer["context_cost"]["decisions"]
+    assert (skipped["action"], skipped["source"]) == ("km_timeout", "lore")
+    assert (removed["action"], removed["tools"]) == ("bar_tools", ["pay"])
 
 
 def test_rejects_a_large_context_of_rules(agent: Agent) -> None:

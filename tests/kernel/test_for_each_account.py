@@ -30,6 +30,10 @@ SWEEPS = [
         "rules.jobs.tasks.delete_expired_decisions",
         "rules.actions.retention.delete_expired_decisions",
     ),
+    (
+        "knowledge.jobs.tasks.delete_orphaned_images",
+        "knowledge.actions.images.delete_orphaned_images",
+    ),
     ("context.jobs.tasks.delete_expired_archives", "context.jobs.tasks.remove_expired_archives"),
     ("kmapp.api.tasks.delete_old_responses", "kmapp.api.idempotency._delete_expired"),
     ("kmapp.outbox.tasks.delete_old_events", "kmapp.outbox.purge.purge_block"),

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kmapp.accounts.models import Account
+from knowledge.actions import images
+from knowledge.jobs.tasks import delete_orphaned_images
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage
 from tests import makers
 from tests.knowledge.deliveries import deliver, draw_image
@@ -88,3 +91,26 @@ def test_an_image_of_another_draft_is_retained(
     assert count_images(acme) == 1
     assert reviewer.post(f"/knowledge/documents/{cups.pk}/erase/").status_code == 302
     assert (makers.rows(KnowledgeDraft, acme), count_images(acme)) == ([], 0)
+
+
+def test_old_images_that_no_text_contains_are_deleted(
+    reviewer: Client, admin: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tea, cups = deliver(acme, {"tea.md": TEA, "cups.md": "# Cups\n\nOf clay.\n"}).documents
+    used, orphaned = draw_image(1), draw_image(2)
+    for client, document, data in ((admin, cups, used), (reviewer, tea, orphaned)):
+        file = SimpleUploadedFile("cup.png", data)
+        assert edit(client, document, "image", image=file).status_code == 302
+    assert edit(reviewer, tea, "draft").status_code == 302  # without the image
+    assert reviewer.post(f"/knowledge/documents/{tea.pk}/erase/").status_code == 302
+    assert count_images(acme) == 2
+    assert delete_orphaned_images() == 0, "recent"
+    monkeypatch.setattr(images, "ORPHAN_AGE", -images.ORPHAN_AGE)
+    assert delete_orphaned_images() == 1
+    [remaining] = makers.rows(KnowledgeImage, acme)
+    assert bytes(remaining.data) == used
+    [draft] = makers.rows(KnowledgeDraft, acme)
+    assert edit(admin, cups, text=draft.text).status_code == 302
+    assert delete_orphaned_images() == 0, "in a saved text"
+    scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert delete_orphaned_images.name in scheduled

@@ -183,6 +183,23 @@ def test_large_file_is_refused_before_it_is_read(
     assert not makers.rows(KnowledgeSource, acme)
 
 
+@pytest.mark.parametrize("kind", ["lorebook", "file_set"])
+def test_name_of_an_existing_source_is_refused(reviewer: Client, acme: Account, kind: str) -> None:
+    with acting(acme):
+        ensure_source(acme.pk, SYSTEM, NewSource(name="Card", kind=kind))
+    book = SimpleUploadedFile("w.json", json.dumps(CARD).encode())
+    refused = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
+    assert refused.status_code == 422
+    [message] = refused.context["form"].errors["name"]
+    assert message == (
+        "A lorebook or another source is already called “Card”. Choose another name."
+    )
+    assert not makers.rows(LorebookEntry, acme)
+    [source] = makers.rows(KnowledgeSource, acme)
+    assert source.kind == kind
+    assert source.trust != "trusted"
+
+
 def test_byte_order_mark_is_accepted(reviewer: Client, acme: Account) -> None:
     book = SimpleUploadedFile("w.json", json.dumps(CARD).encode("utf-8-sig"))
     created = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})

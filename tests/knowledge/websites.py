@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 PAGE = b"<html><head><title>Green tea</title></head><body><h1>Green tea</h1><p>Keep it cold."
+JAPANESE = "緑茶は冷やして保存します。"
 
 
 class Canary:
@@ -70,6 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _page(self, _rest: str) -> None:
         self._answer(PAGE, "text/html; charset=utf-8")
+
+    def _charset(self, rest: str) -> None:
+        page = f"<html><head><title>{JAPANESE}</title></head><body><p>{JAPANESE}"
+        self._answer(page.encode(rest), f'text/html; charset="{rest}"')
 
     def _to(self, rest: str) -> None:
         self.send_response(302)
