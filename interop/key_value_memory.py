@@ -97,13 +97,8 @@ class KeyedMemory:
 
     def _generations(self) -> list[Memory]:
         """Return the memories that the key has or had, newest first."""
-        body = {
-            "client_ids": self._client_ids(),
-            "agent_id": self.agent_id,
-            "limit": MAX_GENERATIONS,
-        }
-        memories: list[Memory] = self.view.post_native("/v1/memory/list", body)["results"]
-        return memories
+        body = {"client_ids": self._client_ids(), "agent_id": self.agent_id}
+        return self.view.list_memories(body, MAX_GENERATIONS)
 
     def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> None:
         """Store the memory under the first free client ID."""

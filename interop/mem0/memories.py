@@ -177,12 +177,14 @@ class MemoryHistory(ProtocolView):
 
     def _list_versions(self, pk: UUID, last: int) -> list[Any]:
         """Return the newest versions, oldest first. Imported memories lack their first numbers."""
-        versions: dict[int, Any] = {}
-        for after in range(max(0, last - MAX_VERSIONS), last, VERSIONS_PAGE):
+        versions: list[Any] = []
+        after: int | None = max(0, last - MAX_VERSIONS)
+        while after is not None:
             query = {"after": after, "limit": VERSIONS_PAGE}
-            page = self.get_native(f"/v1/memory/{pk}/history", query)["versions"]
-            versions |= {version["version"]: version for version in page}
-        return [versions[number] for number in sorted(versions)]
+            page = self.get_native(f"/v1/memory/{pk}/history", query)
+            versions += page["versions"]
+            after = page["next"]
+        return versions
 
 
 class BatchOfMemories(ProtocolView):
