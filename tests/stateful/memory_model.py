@@ -115,7 +115,7 @@ class Model:
         return True
 
     def _replaced_by(self, *memories: Memory) -> list[Memory]:
-        """Return the active memories that those of these memories replace which are proposals."""
+        """Return the active memories that the proposals among these replace."""
         ids = {memory.replaces for memory in memories if memory.now.status == "proposed"}
         return [m for m in self.stored() if m.id in ids and m.now.status == "active"]
 
