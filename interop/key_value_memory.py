@@ -1,7 +1,8 @@
 """Key-value storage on memories: a key can be deleted and created again.
 
 The client ID of a memory is derived from the key and a generation. A deleted memory is forgotten
-and keeps its client ID, so the next memory under the same key is the next generation.
+and keeps its client ID, so the next memory under the same key is the next generation. The last
+generation is not forgotten but expires, so that it can be used again and again.
 """
 
 import json
@@ -70,15 +71,25 @@ class KeyedMemory:
         return find_current(generations) is not None
 
     def _forget_current(self, active: Sequence[Memory]) -> None:
-        moment = now()
+        moment, last = now(), self._client_ids()[-1]
         for memory in active:
             if not is_current(memory, moment):
                 continue
             try:
-                self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
+                if memory["client_id"] != last or not self._expire(memory):
+                    self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
             except NativeError as error:  # another request has forgotten it meanwhile
                 if error.response.data["error"] not in GONE:
                     raise
+
+    def _expire(self, memory: Memory) -> bool:
+        """End the recall of a memory; return False if a person would have to approve that."""
+        body = {"id": memory["id"], "expires_at": now()}
+        changed = self.view.post_native("/v1/memory/update", body)
+        if "supersedes" not in changed:
+            return True
+        self.view.post_native("/v1/memory/forget", {"id": changed["id"]})
+        return False
 
     def _client_ids(self) -> list[str]:
         digest = sha256(json.dumps(list(self.key)).encode()).hexdigest()[:32]
@@ -86,13 +97,8 @@ class KeyedMemory:
 
     def _generations(self) -> list[Memory]:
         """Return the memories that the key has or had, newest first."""
-        body = {
-            "client_ids": self._client_ids(),
-            "agent_id": self.agent_id,
-            "limit": MAX_GENERATIONS,
-        }
-        memories: list[Memory] = self.view.post_native("/v1/memory/list", body)["results"]
-        return memories
+        body = {"client_ids": self._client_ids(), "agent_id": self.agent_id}
+        return self.view.list_memories(body, MAX_GENERATIONS)
 
     def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> None:
         """Store the memory under the first free client ID."""
@@ -116,6 +122,7 @@ class KeyedMemory:
             # Otherwise it is an equal one that was forgotten, which another key may have written.
             if stored["status"] in ("active", "proposed"):
                 return
+        # The last generation was not deleted here, but forgotten or erased by other means.
         raise Conflict("This key was deleted and created too often. Use another key.")
 
 

@@ -7,7 +7,7 @@ Authentication, scopes, rate limits, idempotency, redaction and the ledger there
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -20,6 +20,7 @@ from django.urls import resolve
 from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 
+NativeView = Callable[..., HttpResponseBase]
 IDEMPOTENCY_KEY = "HTTP_IDEMPOTENCY_KEY"
 # Headers of a native response that hold for the response of the protocol too.
 PASSED_HEADERS = (
@@ -52,17 +53,19 @@ def call(
     data: Mapping[str, Any] | None = None,
     *,
     idempotent: bool = False,
+    view: NativeView | None = None,
 ) -> NativeResponse:
     """Call a native endpoint with the credentials of `request`.
 
     `data` is the JSON body, or the query of a GET. With `idempotent`, the Idempotency-Key of the
-    request is passed on; leave it out when one request makes several calls. Raise NativeError if
-    the status is 400 or higher.
+    request is passed on; leave it out when one request makes several calls. `view` replaces the
+    one of the path: the same endpoint with other options. Raise NativeError if the status is 400
+    or higher.
     """
     inner = _build_request(request, method, path, data or {}, idempotent=idempotent)
     match = resolve(path)
     inner.resolver_match = match
-    response = match.func(inner, *match.args, **match.kwargs)
+    response = (view or match.func)(inner, *match.args, **match.kwargs)
     request.auth = getattr(inner, "auth", None)  # type: ignore[attr-defined] # for the access log
     headers = {name: response.headers[name] for name in PASSED_HEADERS if name in response.headers}
     answer = NativeResponse(response.status_code, _decode(response), headers)

@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.utils.encoders import JSONEncoder
 
 from interop import native_client
-from interop.native_client import NativeError, NativeResponse
+from interop.native_client import NativeError, NativeResponse, NativeView
 from kmapp.api.errors import build_refusal, render_refusal, translate_error
 from kmapp.api.strict_json import RefusedJSON, parse
 from kmapp.errors import Invalid
@@ -73,19 +73,34 @@ class ProtocolView(View):
             issue = {"path": error.path, "message": error.reason}
             raise Invalid(message, issues=[issue]) from None
 
-    def post_native(self, path: str, data: Mapping[str, Any], *, idempotent: bool = False) -> Any:
-        """Return the data of a native POST."""
-        return self.call_native("POST", path, data, idempotent=idempotent)
+    def post_native(
+        self,
+        path: str,
+        data: Mapping[str, Any],
+        *,
+        idempotent: bool = False,
+        view: NativeView | None = None,
+    ) -> Any:
+        """Return the data of a native POST, of the view of this path or of the given one."""
+        return self.call_native("POST", path, data, idempotent=idempotent, view=view)
 
     def get_native(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Return the data of a native GET."""
         return self.call_native("GET", path, query)
 
     def call_native(
-        self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
+        self,
+        method: str,
+        path: str,
+        data: Mapping[str, Any] | None,
+        *,
+        idempotent: bool = False,
+        view: NativeView | None = None,
     ) -> Any:
         """Return the data of a native response."""
-        response = native_client.call(self.request, method, path, data, idempotent=idempotent)
+        response = native_client.call(
+            self.request, method, path, data, idempotent=idempotent, view=view
+        )
         self.headers.update(response.headers)
         return response.data
 

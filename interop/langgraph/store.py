@@ -25,10 +25,13 @@ from interop.langgraph.items import (
 )
 from interop.langgraph.value_filters import matches
 from interop.protocol_view import ProtocolView
+from memory.api.search import SearchMemories
 
 NATIVE_LIMIT = 200
 MAX_SCANNED = 10_000  # items that one search without a query reads
 MAX_TTL = 10 * 366 * 24 * 60  # minutes
+# Items of equal text are different items.
+SEARCH_ITEMS = SearchMemories.as_view(drops_equal_texts=False)
 
 
 @require_safe
@@ -104,8 +107,8 @@ class SearchItems(ProtocolView):
         filters = native_filters(prefix)
         filters["metadata"] = {**filters.get("metadata", {}), "indexed": {"eq": True}}
         body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": number}
-        hits: list[Mapping[str, Any]] = self.post_native("/v1/memory/search", body)["results"]
-        return [hit for hit in hits if is_item(hit)]
+        answer = self.post_native("/v1/memory/search", body, view=SEARCH_ITEMS)
+        return [hit for hit in answer["results"] if is_item(hit)]
 
 
 def iterate_items(view: ProtocolView, prefix: tuple[str, ...]) -> Iterable[Mapping[str, Any]]:

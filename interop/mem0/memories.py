@@ -14,6 +14,7 @@ from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from interop.native_client import NativeError
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
+from memory.api.add_messages import Add
 from memory.models import MemoryEntry
 from memory.models.entries import OWNER_IDS
 
@@ -69,12 +70,8 @@ class AddMemories(ProtocolView):
         if data.get("memory_type"):
             body["memory_type"] = data["memory_type"]
         expires_at = serialize.to_expiry(data.get("expiration_date"))
-        added = self.post_native("/v1/memory/add", body, idempotent=True)
-        if expires_at:
-            for each in added["results"]:
-                change = {"id": each["id"], "expires_at": expires_at}
-                self.post_native("/v1/memory/update", change)
-        return _added(added)
+        view = Add.as_view(expires_at=expires_at)
+        return _added(self.post_native("/v1/memory/add", body, idempotent=True, view=view))
 
 
 def _added(added: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,12 +177,14 @@ class MemoryHistory(ProtocolView):
 
     def _list_versions(self, pk: UUID, last: int) -> list[Any]:
         """Return the newest versions, oldest first. Imported memories lack their first numbers."""
-        versions: dict[int, Any] = {}
-        for after in range(max(0, last - MAX_VERSIONS), last, VERSIONS_PAGE):
+        versions: list[Any] = []
+        after: int | None = max(0, last - MAX_VERSIONS)
+        while after is not None:
             query = {"after": after, "limit": VERSIONS_PAGE}
-            page = self.get_native(f"/v1/memory/{pk}/history", query)["versions"]
-            versions |= {version["version"]: version for version in page}
-        return [versions[number] for number in sorted(versions)]
+            page = self.get_native(f"/v1/memory/{pk}/history", query)
+            versions += page["versions"]
+            after = page["next"]
+        return versions
 
 
 class BatchOfMemories(ProtocolView):

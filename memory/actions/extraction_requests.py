@@ -40,6 +40,7 @@ class MessageContext:
     run_id: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     observed_at: datetime | None = None
+    expires_at: datetime | None = None  # of messages that are stored as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ def store_messages(context: MessageContext, messages: Sequence[Message]) -> Writ
                 **({"speaker": message.name} if message.name else {}),
             },
             observed_at=context.observed_at,
+            expires_at=context.expires_at,
             **owner_of(context),
         )
         for message in messages

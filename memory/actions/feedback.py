@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
+from kmapp.ledger.models import Seal
 from memory.actions.entry_locks import lock_entry, wrong_status_error
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
@@ -43,7 +45,7 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
     before = rating.outcome  # empty for a new rating
     if before == outcome:
         return RatingResult(rating=rating, entry=entry, changed=False)
-    delta = STEPS[outcome] - (STEPS[before] if before else 0.0)
+    delta = STEPS[outcome] - (_sum_changes(rating) if before else 0.0)
     salience = round(min(1.0, max(0.0, entry.salience + delta)), DECIMALS)
     reason = decision.redacted_reason
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
@@ -54,3 +56,24 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
         if salience != entry.salience:
             update_entry(entry, MemoryVersion.Event.RATE, {"salience": salience}, commit)
     return RatingResult(rating=rating, entry=entry, changed=True)
+
+
+def _sum_changes(rating: MemoryRating) -> float:
+    """Return how much the rating, with those that it replaced, has changed the salience.
+
+    That is less than the step of its outcome if a limit of the salience was reached.
+    """
+    seals = Seal.objects.of(rating.account_id).filter(
+        object_type=rating._meta.label_lower, object_id=rating.pk
+    )
+    versions = MemoryVersion.objects.of(rating.account_id).filter(entry_id=rating.entry_id)
+    numbers = versions.filter(
+        event=MemoryVersion.Event.RATE, commit_id__in=seals.values("commit_id")
+    ).values_list("version", flat=True)
+    pairs = [(number - 1, number) for number in numbers]
+    rows = versions.filter(version__in={number for pair in pairs for number in pair})
+    stated = rows.annotate(stated_salience=KT("state__salience"))
+    salience = {
+        number: float(text) for number, text in stated.values_list("version", "stated_salience")
+    }
+    return sum(salience[after] - salience[before] for before, after in pairs if before in salience)

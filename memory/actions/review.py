@@ -101,17 +101,24 @@ def approve(
         ids = [decision.entry_id, *find_replaced(account_id, [decision.entry_id])]
         lock_entries(account_id, ids)
     with decision.in_commit(commit) as own:
-        return _activate(decision, Event.APPROVE, corrections, when={Status.PROPOSED}, commit=own)
+        replaced = find_replaced(account_id, [decision.entry_id])
+        return _activate(
+            decision, Event.APPROVE, corrections, replaced, when={Status.PROPOSED}, commit=own
+        )
 
 
 def _activate(
-    decision: Decision, event: str, values: Mapping[str, Any], *, when: set[str], commit: Recording
+    decision: Decision,
+    event: str,
+    values: Mapping[str, Any],
+    replaced: Collection[UUID],
+    *,
+    when: set[str],
+    commit: Recording,
 ) -> MemoryEntry:
-    """Activate a memory; if it is a proposal, supersede what it replaces."""
-    account_id = decision.account_id
-    replaced = find_replaced(account_id, [decision.entry_id])
+    """Activate a memory, and supersede the active ones that it replaces."""
     active = {**values, "status": Status.ACTIVE}
-    rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
+    rows = MemoryEntry.objects.of(decision.account_id).filter(pk__in=replaced, pinned=True)
     if replaced and rows.exists():
         active["pinned"] = True
     entry = decision.apply(event, active, when=when, commit=commit)
@@ -133,6 +140,11 @@ def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     return set(edges.values_list("dst_id", flat=True))
 
 
+def find_replaced_by_merge(account_id: UUID, new_id: UUID, into_id: UUID) -> set[UUID]:
+    """Return the other active memories that the merged proposals say are outdated."""
+    return find_replaced(account_id, [new_id, into_id]) - {new_id, into_id}
+
+
 def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntry:
     values = {"status": Status.REJECTED}
     return decision.apply(Event.REJECT, values, when={Status.PROPOSED}, commit=commit)
@@ -141,13 +153,14 @@ def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntr
 def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Merge a proposal into another memory, which gets these values, in one commit.
 
-    If the other one is a proposal too, it is approved. Undoing the commit separates them again.
+    If the other one is a proposal too, it is approved. What the two would have replaced is
+    superseded, except the other one itself. Undoing the commit separates them again.
     """
-    account_id = decision.account_id
-    replaced = find_replaced(account_id, [into.entry_id])
-    lock_entries(account_id, {decision.entry_id, into.entry_id, *replaced})
+    account_id, pair = decision.account_id, (decision.entry_id, into.entry_id)
+    lock_entries(account_id, {*pair, *find_replaced_by_merge(account_id, *pair)})
     for part in (decision, into):
         lock_entry(part.account_id, part.entry_id, part.version)
+    replaced = find_replaced_by_merge(account_id, *pair)
     corrections = redact_editable_values(account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
     with decision.in_commit() as own:
@@ -158,6 +171,7 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
             into,
             Event.MERGE,
             {**corrections, **sources},
+            replaced,
             when={Status.ACTIVE, Status.PROPOSED},
             commit=own,
         )

@@ -1,6 +1,8 @@
 """Endpoints for conversations and completed tasks, which workers extract memories from."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -79,6 +81,7 @@ class Add(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
+    expires_at: datetime | None = None  # of messages that are stored as they are; for protocols
 
     @extend_schema(request=AddInput, responses={201: AddAnswer, 202: AddAnswer})
     def post(self, request: Request) -> Response:
@@ -88,6 +91,7 @@ class Add(AgentView):
         infer = data["infer"] or is_procedural
         refuse_unreadable_images(messages, infer=infer)
         context = _build_message_context(self.account, self.actor, data)
+        context = replace(context, expires_at=self.expires_at)
         with acting(self.account):
             if not infer:
                 stored = store_messages(context, messages)

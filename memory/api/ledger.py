@@ -25,6 +25,7 @@ from memory.api.ledger_response_types import (
     VerifyAnswer,
 )
 from memory.api.lookup import filter_readable, refuse_mismatch
+from memory.api.page_size import fit_page
 from memory.api.request_serializers import OwnerIds
 from memory.models import MemoryVersion
 
@@ -45,7 +46,10 @@ class HistoryInput(OwnerIds, PageInput):
 
 
 class History(AgentView):
-    """Return the versions of a memory, oldest first, each with its commit."""
+    """Return the versions of a memory, oldest first, each with its commit.
+
+    A page may have fewer versions than the limit, if they are very long.
+    """
 
     scopes = {"GET": Scope.MEMORY_READ}
 
@@ -63,7 +67,7 @@ class History(AgentView):
                 .filter(entry_id=pk, version__gt=page["after"])
                 .order_by("version")[: page["limit"] + 1]
             )
-            versions = rows[: page["limit"]]
+            versions = fit_page(rows[: page["limit"]], lambda row: row.state)
             following = versions[-1].version if len(rows) > len(versions) else None
             if entry.verify_on_read:
                 versions = withhold_states(self.account, ObjectKey.of(entry), versions)

@@ -20,6 +20,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.read_verification import withhold_mismatches
 from memory.api import serialize
+from memory.api.page_size import fit_page
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
@@ -64,7 +65,7 @@ class ListMemories(AgentView):
 
     A key without the scope admin lists the memories that are visible to the given IDs, and those
     that it wrote itself; an admin key lists all memories of the account. With `as_of`, list them at
-    an earlier time.
+    an earlier time. A page may have fewer memories than the limit, if they are very long.
     """
 
     scopes = {"POST": Scope.MEMORY_READ}
@@ -88,9 +89,10 @@ class ListMemories(AgentView):
                 entries = past.load_entries(rows)
             else:
                 entries = list(rows)
-            sealed = withhold_mismatches(self.account, entries[:limit], is_past=at is not None)
+            page = fit_page(entries[:limit], lambda row: [row.content, row.slots, row.sources])
+            sealed = withhold_mismatches(self.account, page, is_past=at is not None)
             serialized = [serialize.serialize_entry(entry) for entry in sealed]
-        next_cursor = _format_cursor(entries[limit - 1]) if len(entries) > limit else None
+        next_cursor = _format_cursor(page[-1]) if len(entries) > len(page) else None
         return Response({"results": serialized, "next_cursor": next_cursor})
 
 

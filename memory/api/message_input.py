@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kmapp.api.serializers import MAX_ID_LENGTH
+from kmapp.api.serializers import MAX_ID_LENGTH, present
 from kmapp.errors import Invalid
 from kmapp.providers import chat
 from memory.api.request_serializers import MAX_TEXT_LENGTH
@@ -25,17 +25,29 @@ _PART = {
     "properties": {
         "type": {"type": "string", "enum": ["text", "image_url"]},
         "text": {"type": "string"},
-        "image_url": {"type": "object", "properties": {"url": {"type": "string"}}},
+        "image_url": {
+            "oneOf": [
+                {"type": "string"},
+                {"type": "object", "properties": {"url": {"type": "string"}}},
+            ]
+        },
     },
+}
+_PARTS = {"type": "array", "items": {"oneOf": [{"type": "string"}, _PART]}}
+# Chat APIs leave out the content of a message that only calls tools, or send null.
+_CALLS_TOOLS = {
+    "required": ["tool_calls"],
+    "properties": {"tool_calls": {"not": {"enum": [None, False, 0, "", [], {}]}}},
 }
 _MESSAGE = {
     "type": "object",
     "properties": {
         "role": {"type": "string", "enum": list(ROLES)},
-        "content": {"oneOf": [{"type": "string"}, _PART, {"type": "array", "items": _PART}]},
+        "content": {"oneOf": [{"type": "string"}, _PART, _PARTS, {"type": "null"}]},
         "name": {"type": "string"},
     },
-    "required": ["role", "content"],
+    "required": ["role"],
+    "anyOf": [present("content"), _CALLS_TOOLS],
 }
 
 
@@ -74,7 +86,7 @@ def _parse_message(each: Any, number: int) -> Message:
         )
     parts = each.get("content")
     if parts is None and each.get("tool_calls"):
-        parts = []  # chat APIs leave out the content of a message that only calls tools
+        parts = []
     parts = parts if isinstance(parts, list) else [parts]
     texts = [text for part in parts if (text := _parse_text(part, number)) is not None]
     images = [_parse_image(part, number) for part in parts if _parse_text(part, number) is None]

@@ -1,5 +1,7 @@
 """Endpoint for search."""
 
+from dataclasses import replace
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,11 +20,13 @@ class SearchMemories(AgentView):
     """Search memories by words and meaning, best first."""
 
     scopes = {"POST": Scope.MEMORY_READ}
+    drops_equal_texts = True  # False for protocols in which they are different objects
 
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         data = parse(SearchInput, request)
         query = build_search_request(self.account, data, self.variant)
+        query = replace(query, drops_equal_texts=self.drops_equal_texts)
         self.variant = query.variant
         result = search_memories(self.account, query)
         count_accesses(self.account, [hit.entry.pk for hit in result.hits])

@@ -62,6 +62,7 @@ class SearchRequest:
     as_of: datetime | None = None  # search the state at this time
     in_run: str = ""  # of this run only
     is_exhaustive: bool = False  # compare every memory: slow, but the index misses some
+    drops_equal_texts: bool = True  # return one memory of each text
     variant: Variant = DEFAULT_VARIANT  # with the account's ranking, if one is active
     shadow: Shadow | None = None  # a ranking that is compared with the live one
 
@@ -177,11 +178,13 @@ def _search_database(
                 if each.id in entries
             ]
 
-        hits = _drop_equal_texts(to_hits(best[: request.limit]))
-        if len(hits) < request.limit < len(best):  # replace results with equal texts
-            hits = _drop_equal_texts(
-                [*hits, *to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])]
-            )
+        hits = to_hits(best[: request.limit])
+        if request.drops_equal_texts:
+            hits = _drop_equal_texts(hits)
+        if len(hits) < request.limit < len(best):  # replace withheld results and equal texts
+            hits += to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])
+            if request.drops_equal_texts:
+                hits = _drop_equal_texts(hits)
         return _add_embedding_states(account_id, hits[: request.limit], model.pk)
 
 

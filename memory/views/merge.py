@@ -17,7 +17,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment
 from memory.actions.record_versions import WITHHELD
-from memory.actions.review import merge
+from memory.actions.review import find_replaced_by_merge, merge
 from memory.actions.review_leases import check_not_leased_by_other, release_lease
 from memory.models import MemoryEntry
 from memory.review.evidence import CURRENT_STATUSES, load_evidence
@@ -70,6 +70,8 @@ def _render_page(
     params = request.POST if request.method == "POST" else request.GET
     chosen = list_choices(existing, new, params.dict())
     values = build_merged_values(existing, new, chosen)
+    replaced_ids = find_replaced_by_merge(request.account_id, new.pk, existing.pk)
+    replaced = MemoryEntry.objects.of(request.account_id).filter(pk__in=replaced_ids)
     context = {
         "new": new,
         "known": existing,
@@ -83,6 +85,7 @@ def _render_page(
             if each.name != "content"
         ],
         "content": values.get("content", existing.content),
+        "replaces": replaced.order_by("pk"),
         "was_changed": status == HTTPStatus.CONFLICT,
         "reason": parse_reason(request),
         "longest": MAX_REASON_LENGTH,

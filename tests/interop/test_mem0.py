@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from interop.mem0 import exports, memories
+from interop.mem0 import exports, memories, serialize
 from interop.mem0.owner_filters import split_by_owner
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -200,6 +200,16 @@ def test_a_batch_that_fails_states_what_was_changed(agent: Client, acme: Account
     answer = agent.put("/v1/batch/", {"memories": batch[1:]}, "application/json")
     assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, "expiration_date")
     assert makers.count(MemoryEntry, acme, content="Milk.") == 1
+
+
+def test_a_memory_expires_from_its_first_version(agent: Client, acme: Account) -> None:
+    body = {"messages": "Ann visits Oslo.", "user_id": "ann", "expiration_date": "2099-12-30"}
+    for infer in (False, True):
+        answer = agent.post("/v3/memories/add/", {**body, "infer": infer}, "application/json")
+        assert answer.status_code == 200
+    rows = makers.rows(MemoryEntry, acme)
+    expected = [(1, serialize.to_expiry("2099-12-30"))] * 2
+    assert [(entry.version, entry.expires_at) for entry in rows] == expected
 
 
 def test_a_blank_owner_is_no_owner(agent: Client, acme: Account) -> None:

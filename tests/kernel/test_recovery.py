@@ -254,7 +254,7 @@ def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> No
     wal.mkdir(parents=True)
     today = datetime.now(UTC)
     first = add_base_backup(wal, today - timedelta(days=9), segment=5)
-    add_base_backup(wal, today - timedelta(days=5), segment=20)
+    undone = add_base_backup(wal, today - timedelta(days=5), segment=20)
     newest = add_base_backup(wal, today - timedelta(days=2), segment=12, timeline=2)
     add_timeline(wal, "0/A000000")
     root = wal.parent.parent
@@ -262,6 +262,10 @@ def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> No
     assert choose_base_backup(root, today - timedelta(days=3)) == first
     assert delete_old_backups(wal.parent, days=4) == []
     assert first.folder.exists()
+    # docs/operations.md describes how to return to what the recovery undid.
+    newest.folder.rename(tmp_path / "moved")
+    (wal / "00000002.history.gz").rename(tmp_path / "00000002.history.gz")
+    assert choose_base_backup(root, None) == undone
 
 
 def test_base_backups_are_retained_while_a_moment_needs_them(

@@ -103,6 +103,31 @@ def test_error_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) 
     )
 
 
+def test_schema_has_the_messages_that_are_accepted(agent: Agent) -> None:
+    schema = agent.get("schema")
+    operation = schema["paths"]["/v1/memory/add"]["post"]["requestBody"]
+    shape = operation["content"]["application/json"]["schema"]
+    validator = Draft202012Validator({**shape, "components": schema["components"]})
+    calls, picture = {"tool_calls": [{"id": "c1"}]}, "https://pictures.test/tea.png"
+    messages: list[tuple[dict[str, Any], int]] = [
+        ({"role": "assistant", **calls}, 202),
+        ({"role": "assistant", "content": None, **calls}, 202),
+        ({"role": "user", "content": ["Hello.", {"type": "text", "text": "Bye."}]}, 202),
+        ({"role": "user"}, 400),
+        ({"role": "user", "content": None}, 400),
+        ({"role": "assistant", "tool_calls": []}, 400),
+        ({"role": "assistant", "content": None, "tool_calls": None}, 400),
+    ]
+    for message, status in messages:
+        body = {"messages": [message, {"role": "user", "content": "Tea."}], "user_id": "lin"}
+        assert validator.is_valid(body) == (status == 202), message
+        agent.post("memory/add", body, status)
+    message = {"role": "user", "content": [{"type": "image_url", "image_url": picture}]}
+    assert validator.is_valid({"messages": message})
+    # Accepted if a model can read pictures.
+    assert agent.post("memory/add", {"messages": message}, 400)["error"] == "no_vision_model"
+
+
 def test_schema_lists_roles_and_filter_fields(agent: Agent) -> None:
     """A client can validate requests: what the schema refuses, the server refuses too."""
     schema = agent.get("schema")

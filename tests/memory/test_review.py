@@ -131,6 +131,22 @@ def test_new_rating_replaces_the_previous_one(agent: Agent, entry_id: str) -> No
     assert rate(agent, entry_id, "negative")["salience"] == 0.35
 
 
+def test_replaced_rating_returns_to_the_former_salience(agent: Agent) -> None:
+    entry_id = agent.store("The gate opens at nine.", user_id="u", salience=0.95)
+    for outcome, salience in (
+        ("positive", 1.0),
+        ("negative", 0.8),
+        ("positive", 1.0),
+        ("very_negative", 0.55),
+        ("neutral", 0.95),
+    ):
+        assert rate(agent, entry_id, outcome)["salience"] == salience, outcome
+    assert rate(agent, entry_id, "positive", used_in="r2")["salience"] == 1.0
+    assert rate(agent, entry_id, "positive")["salience"] == 1.0
+    assert rate(agent, entry_id, "neutral", used_in="r2")["salience"] == 0.95
+    assert rate(agent, entry_id, "negative")["salience"] == 0.8
+
+
 def test_ratings_count_per_run_and_key(agent: Agent, entry_id: str, acme: Account) -> None:
     other = makers.agent(acme)
     rate(agent, entry_id, "positive", used_in="r1")

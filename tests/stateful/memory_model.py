@@ -111,17 +111,20 @@ class Model:
     def approve(self, memory: Memory, seen: int) -> bool:
         if seen != memory.version or memory.now.status != "proposed":
             return False
-        self._activate(memory, next(_commits))
+        self._activate(memory, self._replaced_by(memory), next(_commits))
         return True
 
-    def _activate(self, memory: Memory, commit: int, **values: Any) -> None:
-        """Activate a memory; if it is a proposal, supersede what it replaces."""
-        old = self.memories.get(memory.replaces) if memory.now.status == "proposed" else None
-        replaced = old if old and not old.erased and old.now.status == "active" else None
-        pinned = memory.now.pinned or bool(replaced and replaced.now.pinned)
+    def _replaced_by(self, *memories: Memory) -> list[Memory]:
+        """Return the active memories that the proposals among these replace."""
+        ids = {memory.replaces for memory in memories if memory.now.status == "proposed"}
+        return [m for m in self.stored() if m.id in ids and m.now.status == "active"]
+
+    def _activate(self, memory: Memory, replaced: list[Memory], commit: int, **values: Any) -> None:
+        """Activate a memory, and supersede what it replaces."""
+        pinned = memory.now.pinned or any(old.now.pinned for old in replaced)
         memory.change(commit, status="active", pinned=pinned, **values)
-        if replaced:
-            replaced.change(commit, status="superseded")
+        for old in replaced:
+            old.change(commit, status="superseded")
 
     def merge(self, new: Memory, into: Memory, seen: tuple[int, int]) -> bool:
         if seen != (new.version, into.version):
@@ -129,8 +132,9 @@ class Model:
         if new.now.status != "proposed" or into.now.status not in ("active", "proposed"):
             return False
         commit, text = next(_commits), new.now.text
+        replaced = [each for each in self._replaced_by(new, into) if each is not into]
         new.change(commit, status="superseded")
-        self._activate(into, commit, text=text)
+        self._activate(into, replaced, commit, text=text)
         return True
 
     def forget_user(self, user: str) -> None:

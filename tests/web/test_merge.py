@@ -129,6 +129,38 @@ def test_merge_into_a_correction_supersedes_what_it_replaces(
     assert [reload(row).status for row in rows] == ["active", "proposed", "proposed"]
 
 
+def test_merge_supersedes_what_the_merged_proposal_replaces(
+    reviewer: Client, acme: Account
+) -> None:
+    old, other = propose(acme, "Refunds take five days.", "Refunds take nine days.")
+    for each in (old, other):
+        submit(reviewer, "approve", each)
+    submit(reviewer, "review_pin", old, pinned="yes")
+    with acting(acme):
+        update = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
+    address = entry_url("review_merge", update)
+    text = page(reviewer.get(address, {"with": str(other.pk)}))
+    assert missing(text, "Would replace", "Refunds take five days.") == []
+    assert reviewer.post(address, form(other, update)).status_code == 302
+    rows = (old, other, update)
+    assert [reload(row).status for row in rows] == ["superseded", "active", "superseded"]
+    assert reload(other).pinned
+    reviewer.post(f"{entry_url('undo', update)}?version=2", headers=REVIEW)
+    assert [reload(row).status for row in rows] == ["active", "active", "proposed"]
+    assert [reload(row).pinned for row in rows] == [True, False, False]
+
+
+def test_merge_into_the_replaced_memory_keeps_it_active(reviewer: Client, acme: Account) -> None:
+    [old] = propose(acme, "Refunds take five days.")
+    submit(reviewer, "approve", old)
+    with acting(acme):
+        update = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
+    address = entry_url("review_merge", update)
+    assert "Would replace" not in page(reviewer.get(address, {"with": str(old.pk)}))
+    assert reviewer.post(address, form(old, update)).status_code == 302
+    assert (reload(old).status, reload(old).content) == ("active", "Refunds take 9 days.")
+
+
 def test_merge_into_a_proposal_that_someone_reviews_is_refused(
     reviewer: Client, acme: Account
 ) -> None:

@@ -1,0 +1,80 @@
+"""Items of a LangGraph store that share a text, or a key one after the other."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from interop import key_value_memory
+from kmapp.accounts.models import Account, ApiKey
+from memory.models import MemoryEntry
+from tests import makers
+
+pytestmark = pytest.mark.usefixtures("module_commits")
+TEA: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea"}
+
+
+def search_items(agent: Client, **body: Any) -> list[tuple[str, ...]]:
+    """Return namespace and key of the items that a search finds."""
+    items = agent.post("/store/items/search", body, "application/json").json()["items"]
+    return [(*each["namespace"], each["key"]) for each in items]
+
+
+def test_search_returns_every_item_of_equal_texts(agent: Client) -> None:
+    ids = [("users", name, f"tea{number}") for name in ("ann", "bob") for number in range(3)]
+    for *namespace, key in ids:
+        body = {"namespace": namespace, "key": key, "value": {"text": "Likes green tea."}}
+        assert agent.put("/store/items", body, "application/json").status_code == 204
+    of_all = search_items(agent, namespace_prefix=["users"], query="green tea")
+    assert sorted(of_all) == ids
+    of_bob = search_items(agent, namespace_prefix=["users", "bob"], query="green tea")
+    assert sorted(of_bob) == ids[3:]
+    page = search_items(agent, namespace_prefix=["users"], query="green tea", limit=4)
+    rest = search_items(agent, namespace_prefix=["users"], query="green tea", limit=4, offset=4)
+    assert sorted(page + rest) == ids
+    native = {"query": "green tea", "agent_id": "langgraph"}
+    answer = agent.post("/v1/memory/search", native, "application/json").json()
+    assert len(answer["results"]) == 1
+
+
+def put_tea(agent: Client, text: str, status: int = 204) -> None:
+    body = {**TEA, "value": {"text": text}}
+    assert agent.put("/store/items", body, "application/json").status_code == status
+
+
+def get_tea(agent: Client) -> Any:
+    item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
+    return item and item["value"]["text"]
+
+
+def delete_tea(agent: Client) -> None:
+    assert agent.delete("/store/items", TEA, "application/json").status_code == 204
+
+
+def test_key_can_be_deleted_and_put_any_number_of_times(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 2)
+    for number in range(5):
+        put_tea(agent, f"Tea {number}.")
+        assert get_tea(agent) == f"Tea {number}."
+        delete_tea(agent)
+        assert get_tea(agent) is None
+        for query in ({}, {"query": "tea"}):
+            assert search_items(agent, namespace_prefix=["users"], **query) == []
+        delete_tea(agent)
+    statuses = [entry.status for entry in makers.rows(MemoryEntry, acme)]
+    assert sorted(statuses) == ["active", "forgotten"]
+
+
+def test_last_generation_is_forgotten_if_its_changes_need_a_review(
+    agent: Client, acme: Account, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 1)
+    put_tea(agent, "Tea.")
+    makers.set_policy(acme, {"review_keys": [str(key[0].pk)]})
+    delete_tea(agent)
+    assert get_tea(agent) is None
+    statuses = {entry.status for entry in makers.rows(MemoryEntry, acme)}
+    assert statuses == {"forgotten"}
+    put_tea(agent, "Tea again.", 409)
