@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -40,6 +40,16 @@ def test_incomplete_run_replaces_suggestions_about_topics_that_it_examined(
     with acting(acme):
         suggestions = TopicSuggestion.objects.of(acme).select_related("topic")
         assert [each.topic.user_id for each in suggestions] == ["nils"]
+
+
+def test_suggestions_about_topics_that_were_erased_since_are_left_out(acme: Account) -> None:
+    one, two = makers.write(acme, "One", "Two", kind="topic")
+    suggestions = [
+        TopicSuggestion(account=acme, kind="merge", topic_id=uuid4(), other=two, score=0.5),
+        TopicSuggestion(account=acme, kind="split", topic=one, score=0.4),
+    ]
+    assert refresh_suggestions(acme.pk, suggestions) == 1
+    assert makers.get(TopicSuggestion, acme).topic_id == one.pk
 
 
 def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
