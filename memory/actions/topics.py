@@ -209,6 +209,7 @@ def accept_suggestion(
 
 
 def decline_suggestion(account_id: UUID, pk: UUID, actor: Actor) -> None:
+    lock_topics(account_id)  # or a refresh that runs meanwhile would suggest it again
     _decide(_lock_open_suggestion(account_id, pk), State.DECLINED, actor)
 
 
