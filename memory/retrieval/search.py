@@ -178,9 +178,9 @@ def _search_database(
                 if each.id in entries
             ]
 
-        hits = _drop_equal_texts(to_hits(best[: request.limit]))
+        hits = drop_equal_texts(to_hits(best[: request.limit]))
         if len(hits) < request.limit < len(best):  # replace results with equal texts
-            hits = _drop_equal_texts(
+            hits = drop_equal_texts(
                 [*hits, *to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])]
             )
         return _add_embedding_states(account_id, hits[: request.limit], model.pk)
@@ -202,7 +202,7 @@ def _add_embedding_states(account_id: UUID, hits: Sequence[Hit], model_id: int) 
     ]
 
 
-def _drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
+def drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
     """Drop hits whose text equals that of a better one, except in spacing, case or a full stop.
 
     Two texts that differ in one word or sign may state the opposite: 1.5 mg is not 15 mg.

@@ -164,6 +164,15 @@ def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
     assert len({memory["id"] for memory in new}) == 4
 
 
+def test_prompt_block_states_a_text_of_several_runs_once(agent: Agent) -> None:
+    for run, importance in (("r1", 0.5), ("r2", 1.0)):
+        node = {"text": "The ferry leaves at nine.", "importance": importance, "dedupe": False}
+        agent.post("memory/store", {**node, "user_id": "u", "run_id": run}, 201)
+    query = {"query": "ferry", "user_id": "u", "run_id": "r1"}
+    [memory] = agent.post("memory/inject", query)["memories"]
+    assert memory["run_id"] == "r1"
+
+
 def test_policy_limits_or_disables_injection(filled: Agent, acme: Account) -> None:
     query = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
     makers.set_policy(acme, {"inject_max_memories": 2})
