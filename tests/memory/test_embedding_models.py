@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from kmapp.outbox.deliver import deliver_due
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.providers.active_models import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
@@ -102,6 +102,7 @@ def test_outage_of_one_model_does_not_stop_the_other(agent: Agent, provider: Fak
     first, second = active_model().pk, add()
     provider.become("error", only="[")  # the date, with which passages of the first model begin
     write(agent, TEXTS[0])
+    paused_until.clear()
     deliver_due("embedding")
     assert (vectors(first), vectors(second)) == ({"PENDING": 1}, {"READY": 1})
 
