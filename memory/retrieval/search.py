@@ -139,7 +139,7 @@ def _search_database(
         ranked = rank_candidates(
             signals.query, signals.candidates, scale, without=without, learned=learned
         )
-        if request.shadow and not request.in_run:
+        if request.shadow and request.query and not request.in_run:
             push_observation(request.shadow, request.query, request.viewer, ranked, without)
         best = [each for each in ranked if each.score >= request.min_score]
         # Probabilities are calibrated for the shipped weights.

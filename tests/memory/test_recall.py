@@ -15,6 +15,7 @@ from kmapp.search.score_calibration import (
     compute_level,
 )
 from memory.actions.access_counts import flush_access_counts
+from memory.actions.shadow_comparisons import store_observations
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from tests import makers
@@ -96,6 +97,12 @@ def test_recall_by_query_vector(filled: Agent) -> None:
     assert filled.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
     for errors in ([0.1] * 3, [0.0] * 384, [], [1e6] * 384):
         filled.post("memory/recall", {**body, "query_embedding": errors}, 400)
+
+
+def test_recall_without_a_question_is_not_compared(filled: Agent, acme: Account) -> None:
+    makers.learned_ranking(makers.get(MemoryEntry, acme, client_id="trip"))
+    filled.post("memory/recall", {"query_embedding": [0.1] * 384, "user_id": "u"})
+    assert store_observations(acme.pk) == 0
 
 
 def test_prompt_block_format(filled: Agent) -> None:
