@@ -1,8 +1,9 @@
 """Fusion of the signals of each candidate into one score on a fixed scale.
 
 The candidates are the union of the nearest vectors (80), the best words (80), and the neighbours of
-the first 20 of each list: entries joined by an edge of order inside a run that this search may
-return. Every candidate has exact signals, whichever list it came from.
+the first 20 of each list: entries that this search may return, joined by an edge of order inside a
+run, or by another edge that is evidence. Every candidate has exact signals, whichever list it came
+from.
 
 Each signal is scaled to 0..1 and weighted; the weights sum to 1, so a score is in 0..1 and is the
 sum of its named parts. An entry does not lose by a missing run, predecessor or vector (see
