@@ -1,8 +1,9 @@
 """Signals of the candidates of a search, each scaled to 0..1. `candidate_ranking` fuses them.
 
 The candidates are the union of the nearest vectors (80), the best words (80), and the neighbours of
-the first 20 of each list: entries joined by an edge of order inside a run that this search may
-return. Every candidate has exact signals, whichever list it came from.
+the first 20 of each list: entries that this search may return, joined by an edge of order inside a
+run, or by another edge that is evidence. Every candidate has exact signals, whichever list it came
+from.
 
 An entry does not lose by a missing run, predecessor or vector (see `neighbour_evidence` and
 `_build_evidence`).

@@ -10,7 +10,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.outbox.registry import Job
 from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.providers.errors import BadVectors, Faulted
+from kmapp.providers.errors import BadVectors, Faulted, ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embedding_sources import EmbedObjects
 from kmapp.search.vector_storage import (
@@ -44,15 +44,25 @@ class Read(Protocol):
 def embed_for_all_models(
     account_id: UUID, collections: Sequence[str], ids: Sequence[UUID], embed: EmbedObjects
 ) -> dict[UUID, Exception]:
-    """Embed objects for every model in use. Return the error of each object that failed."""
+    """Embed objects for every model in use. Return the error of each object that failed.
+
+    Raise the error of the first provider that failed, after the other models were tried: while
+    models are changed, only one of them may be served.
+    """
     failed: dict[UUID, Exception] = {}
+    outages: list[ProviderError] = []
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
             # If the model is activated again, it must not have vectors of earlier texts.
             with acting(account_id):
                 drop_vectors(account_id, collections, ids, model_id=model.pk)
-        else:
+            continue
+        try:
             failed |= embed(model, account_id, ids)
+        except ProviderError as error:
+            outages.append(error)
+    if outages:
+        raise outages[0]
     return failed
 
 

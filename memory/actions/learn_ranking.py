@@ -11,10 +11,13 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.providers.errors import BadVectors, ProviderError
+from kmapp.providers.active_models import active_model
+from kmapp.providers.embedding import OpenAIEmbedder
+from kmapp.providers.errors import BadVectors, Faulted
+from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.allowed_objects import AllowedObjects
 from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
-from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import AccountRanking
 from memory.actions.rankings import MIN_QUESTIONS
@@ -106,20 +109,23 @@ def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
 def _rank_candidates(
     account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]
 ) -> _Case:
-    """Return a question with its candidates, of which a text that the embedder refuses has none."""
-    decisions: list[Any] = []
-    relevant = frozenset(map(str, question.relevant))
-    meaning = load_query_vector(account_id, question.text, decisions)
-    if meaning is None and BadVectors.code in {each["code"] for each in decisions}:
+    """Return a question with its candidates; none if the embedder fails for its text.
+
+    If it fails for each text, its circuit opens, which raises CircuitOpen.
+    """
+    relevant, model = frozenset(map(str, question.relevant)), active_model()
+    embedder = OpenAIEmbedder.for_queries(model)
+    try:
+        query = get_query_vector(account_id, question.text, model=model, embedder=embedder)
+    except (BadVectors, Faulted):
         return _Case(question, relevant, [])
-    if meaning is None:
-        raise ProviderError("The embedder did not respond.")
+    meaning = QueryVector.from_floats(model, query.vector)
     with acting(account_id):
         within = AllowedObjects.from_queryset(
             filter_entries(account_id, SearchRequest(query="", viewer=question.viewer))
         )
         candidate_set = collect_candidates(account_id, question.text, meaning, within)
-    scale = build_cosine_scale(meaning.model)
+    scale = build_cosine_scale(model)
     ranked = rank_candidates(candidate_set.query, candidate_set.candidates, scale, learned=weights)
     return _Case(question, relevant, ranked)
 

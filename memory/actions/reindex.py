@@ -17,7 +17,7 @@ BLOCK = 500  # memories per transaction
 def rebuild_indexes(account_id: UUID) -> Iterator[int]:
     """Index all memories of an account again, and yield the size of each block.
 
-    Search works meanwhile. Equal texts keep their vectors.
+    A memory is found by its words meanwhile, and by meaning once workers have embedded it again.
     """
     after, job = UUID(int=0), uuid7()
     while True:

@@ -120,11 +120,13 @@ def _apply_changes(
         lock_topics(account_id)
         # All rows before the first change, in the order of their ids, as an erasure locks them.
         # Topics come first, because an erasure may wait for a member while it has locked a topic.
-        lock_entries(account_id, [change.topic for change in changes if change.topic])
-        lock_against_erasure(account_id, {pk for change in changes for pk in change.ids})
+        existing = lock_entries(account_id, [each.topic for each in changes if each.topic])
+        existing |= lock_against_erasure(account_id, {pk for each in changes for pk in each.ids})
         with recording(account_id, actor, reason=REASON) as commit:
             for change in changes:
-                _apply_change(commit, change, run)
+                # The name of a new topic may quote a memory that was erased since.
+                if existing.issuperset([change.topic] if change.topic else change.ids):
+                    _apply_change(commit, change, run)
 
 
 def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:

@@ -9,7 +9,7 @@ from kmapp.providers.errors import ProviderError
 from kmapp.security.prompt_injection import detect_flags
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import terms
-from memory.actions.model_requests import InvalidAnswer, request_answer
+from memory.actions.model_requests import InvalidAnswer, limit_answer_time, request_answer
 from memory.extraction import response_schema as schema
 from memory.extraction.conversation import fence_text
 from memory.extraction.prompt_echo import repeats_prompt
@@ -39,12 +39,13 @@ class Labeller:
         system = prompt("topic_label")
         source = json.dumps([text[:MAX_TEXT] for text in texts[:MAX_TEXTS]], ensure_ascii=False)
         try:
-            answer = request_answer(
-                system,
-                fence_text("memories", source),
-                lambda raw: schema.parse_one(raw, schema.TopicLabel),
-                schema.TOPIC_LABEL_SCHEMA,
-            )
+            with limit_answer_time(self.asks_until - monotonic()):
+                answer = request_answer(
+                    system,
+                    fence_text("memories", source),
+                    lambda raw: schema.parse_one(raw, schema.TopicLabel),
+                    schema.TOPIC_LABEL_SCHEMA,
+                )
         except InvalidAnswer:
             return ""
         except ProviderError:

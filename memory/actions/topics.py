@@ -21,7 +21,7 @@ from memory.actions import review
 from memory.actions.clustering_input import CURRENT_STATUSES, merge_edges
 from memory.actions.derived_edges import build_derived_edge
 from memory.actions.edges import delete_edges
-from memory.actions.entry_locks import lock_entries, lock_entry
+from memory.actions.entry_locks import lock_against_erasure, lock_entries, lock_entry
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
 from memory.actions.topic_growth import (
@@ -95,21 +95,23 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     lock_topics(account_id)
     topic = _lock_topic(decision)
     edges = member_edges(account_id, topic.pk)
-    members = list(
-        edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True)
-    )
+    chosen = edges.filter(src__in=leaving).values_list("src_id", flat=True)
+    members = sorted(lock_against_erasure(account_id, list(chosen)))
     if not MIN_TOPIC_SIZE <= len(members) <= edges.count() - MIN_TOPIC_SIZE:
         raise Conflict(_("The members of this topic have changed. Review it again."))
+    audience = Audience.of_entry(topic)
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
-    texts = dict(rows.values_list("pk", "content"))
-    name = Background(list(texts.values())).name([texts[pk] for pk in members]) or topic.title
+    # Agents may have added memories that not all viewers of the topic can see.
+    texts = dict(rows.filter(**audience.fields).values_list("pk", "content"))
+    own_texts = [texts[pk] for pk in members if pk in texts]
+    name = Background(list(texts.values())).name(own_texts) or topic.title
     # This topic, and those merged into it.
     sources = set(edges.filter(src__in=members).values_list("dst_id", flat=True))
     with decision.in_commit() as commit:
         delete_edges(edges.filter(src__in=members), commit)
         derived = MemoryEdge.objects.of(account_id).filter(src__in=sources, type=Type.DERIVED_FROM)
         delete_edges(derived.filter(dst__in=members), commit)
-        change = TopicChange(audience=Audience.of_entry(topic), ids=members, name=name)
+        change = TopicChange(audience=audience, ids=members, name=name)
         new = create_topic(commit, change, f"topic:{uuid7()}", topic.status)
         update_member_count(commit, topic.pk)
         _close_suggestions(decision, {topic.pk}, TopicSuggestion.Kind.SPLIT)
@@ -172,7 +174,9 @@ def refresh_suggestions(
             replaced = replaced.filter(topic__in={*examined, *(row.topic_id for row in candidates)})
         replaced.delete()
         unique = {_suggestion_key(row): row for row in candidates}
-        new = [row for key, row in unique.items() if key not in declined]
+        topics = {pk for _kind, pair in unique for pk in pair if pk}
+        possible = lock_against_erasure(account_id, topics) | {None}
+        new = [row for key, row in unique.items() if key not in declined and key[1] <= possible]
         TopicSuggestion.objects.bulk_create(new)
     return len(new)
 
@@ -205,6 +209,7 @@ def accept_suggestion(
 
 
 def decline_suggestion(account_id: UUID, pk: UUID, actor: Actor) -> None:
+    lock_topics(account_id)  # or a refresh that runs meanwhile would suggest it again
     _decide(_lock_open_suggestion(account_id, pk), State.DECLINED, actor)
 
 

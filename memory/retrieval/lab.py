@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.text import tokens
 from memory.models import MemoryEntry
 from memory.retrieval.active_rankings import apply_rankings
-from memory.retrieval.prompt_block import build_prompt_block
+from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, build_prompt_block
 from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import DEFAULT_LIMIT, Hit, SearchRequest, search_memories
@@ -120,6 +120,8 @@ def run_trial(account_id: UUID, question: LabQuery) -> Trial:
     search_request = apply_rankings(account_id, question.search, with_shadow=False)
     question = replace(question, search=search_request)
     answer = _ENDPOINTS[question.endpoint](account_id, question)
+    if MEMORY_OFF_DECISION in answer.decisions:  # no memory was compared with others
+        return Trial(question=question, answer=answer, hits=[], missed=[])
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}
 

@@ -11,7 +11,7 @@ from kmapp.search.score_calibration import MIN_CONFIDENCE
 from kmapp.text import tokens
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import MAX_INJECTED
-from memory.retrieval.search import Hit, SearchRequest, search_with_vector
+from memory.retrieval.search import Hit, SearchRequest, drop_equal_texts, search_with_vector
 from memory.retrieval.text_budget import BlockEntry, build_block
 
 MEMORY_OFF_DECISION = {
@@ -100,10 +100,9 @@ def search_both_halves(
     if not run:
         return search_with_vector(account_id, request, meaning)
     run_hits = search_with_vector(account_id, replace(request, in_run=run), meaning)
-    run_ids = {hit.entry.pk for hit in run_hits}
     all_runs = replace(request, viewer=replace(request.viewer, run_id=""))
     all_hits = search_with_vector(account_id, all_runs, meaning)
-    other_hits = [hit for hit in all_hits if hit.entry.pk not in run_ids]
+    other_hits = drop_equal_texts([*run_hits, *all_hits])[len(run_hits) :]
     half = request.limit - request.limit // 2
     run_count = max(half, request.limit - len(other_hits))
     chosen = run_hits[:run_count]

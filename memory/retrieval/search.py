@@ -140,7 +140,7 @@ def _search_database(
         ranked = rank_candidates(
             signals.query, signals.candidates, scale, without=without, learned=learned
         )
-        if request.shadow and not request.in_run:
+        if request.shadow and request.query and not request.in_run:
             push_observation(request.shadow, request.query, request.viewer, ranked, without)
         best = [each for each in ranked if each.score >= request.min_score]
         # Probabilities are calibrated for the shipped weights.
@@ -154,9 +154,10 @@ def _search_database(
 
         def to_hits(candidates: Sequence[RankedCandidate]) -> list[Hit]:
             ids = [each.id for each in candidates]
-            if past:
-                rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
-                matches = past.load_entries(rows.with_verify_on_read(account_id))
+            if past:  # of these only, because the versions of all take long to read
+                these = replace(past, present=past.present.filter(pk__any_of=IdArray(ids)))
+                rows = MemoryEntry.objects.of(account_id)
+                matches = these.load_entries(rows.with_verify_on_read(account_id))
             else:
                 matches = load_rows(account_id, ids)
             sealed = withhold_mismatches(account_id, matches, is_past=past is not None)
@@ -180,11 +181,11 @@ def _search_database(
 
         hits = to_hits(best[: request.limit])
         if request.drops_equal_texts:
-            hits = _drop_equal_texts(hits)
+            hits = drop_equal_texts(hits)
         if len(hits) < request.limit < len(best):  # replace withheld results and equal texts
             hits += to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])
             if request.drops_equal_texts:
-                hits = _drop_equal_texts(hits)
+                hits = drop_equal_texts(hits)
         return _add_embedding_states(account_id, hits[: request.limit], model.pk)
 
 
@@ -204,7 +205,7 @@ def _add_embedding_states(account_id: UUID, hits: Sequence[Hit], model_id: int) 
     ]
 
 
-def _drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
+def drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
     """Drop hits whose text equals that of a better one, except in spacing, case or a full stop.
 
     Two texts that differ in one word or sign may state the opposite: 1.5 mg is not 15 mg.

@@ -19,6 +19,7 @@ from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
 
 COMPARED_RESULTS = 10  # results that are compared
+MAX_ID_LENGTH = 200  # characters of an id that a comparison stores, as of those of memories
 MAX_PENDING = 200  # comparisons of an account between two flushes
 TTL_SECONDS = 3_600
 ERASED_SECONDS = 24 * 3_600  # longer than a comparison waits, even if jobs stop for hours
@@ -51,11 +52,14 @@ def push_observation(
     without: frozenset[str] = frozenset(),
 ) -> None:
     """Compare the results of a search with those by the ranking in shadow."""
+    ids = asdict(viewer)
+    if any(len(value or "") > MAX_ID_LENGTH for value in ids.values()):
+        return  # from a filter, which may have longer values
     shadow_ranked = rank_with_weights(query, ranked, shadow.ranking.weights, without)
     observation = {
         "ranking": str(shadow.id),
         "question": query,
-        "viewer": asdict(viewer),
+        "viewer": ids,
         "before": [each.id for each in ranked[:COMPARED_RESULTS]],
         "after": [each.id for each in shadow_ranked[:COMPARED_RESULTS]],
     }

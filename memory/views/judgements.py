@@ -99,10 +99,17 @@ def import_judgements(request: WebRequest) -> HttpResponse:
     file = request.FILES.get("file")
     if file is None or (file.size or 0) > MAX_FILE_BYTES:
         raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
-    new = [_read_line(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    lines = {n: _read_line(n, line) for n, line in enumerate(file, 1) if line.strip()}
     # All of them before the first commit, which locks the chain until the transaction ends.
-    lock_entries(request.account_id, {each.entry_id for each in new})
-    changed = 0
+    existing = lock_entries(request.account_id, {each.entry_id for each in lines.values()})
+    for number, each in lines.items():
+        if each.entry_id not in existing:
+            text = _(
+                "Line %(number)d names a memory that does not exist. It may have been erased. "
+                "Remove the line and try again."
+            )
+            raise Invalid(text % {"number": number})
+    new, changed = [*lines.values()], 0
     for first in range(0, len(new), MAX_JUDGEMENTS):
         part = new[first : first + MAX_JUDGEMENTS]
         changed += len(store_judgements(request.account_id, request.actor, part, Source.IMPORT))

@@ -134,7 +134,7 @@ def _format_command(request: WebRequest, question: LabQuery) -> str:
     url_name, limit_field = API_ENDPOINTS[question.endpoint]
     body: dict[str, Any] = {"query": search.query}
     body |= {limit_field: question.max_results} if question.max_results else {}
-    body |= {"min_score": question.min_score} if question.min_score else {}
+    body |= {"min_score": question.min_score} if question.min_score is not None else {}
     body |= {"explain": True} if question.endpoint == Endpoint.SEARCH else {}
     body |= {name: value for name in ID_FIELDS if (value := getattr(search.viewer, name))}
     body |= {"kinds": list(search.kinds)} if search.kinds else {}

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
+from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.providers.active_models import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
@@ -18,6 +19,7 @@ from kmapp.search import embedding_model_switch
 from kmapp.search.nearest_indexes import list_indexes
 from tests import makers
 from tests.agent import Agent
+from tests.fake_provider import FakeProvider
 
 TEXTS = ["The cat sleeps on the sofa.", "Revenue rose by ten percent.", "猫在沙发上睡觉。"]
 State = EmbeddingModel.State
@@ -94,6 +96,15 @@ def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     assert embedding_model_switch.backfill_model(EmbeddingModel.objects.get(pk=second)) == 0
     assert vectors(second) == {"READY": 1}
     assert agent.get("health")["pending_embeddings"] == 0
+
+
+def test_outage_of_one_model_does_not_stop_the_other(agent: Agent, provider: FakeProvider) -> None:
+    first, second = active_model().pk, add()
+    provider.become("error", only="[")  # the date, with which passages of the first model begin
+    write(agent, TEXTS[0])
+    paused_until.clear()
+    deliver_due("embedding")
+    assert (vectors(first), vectors(second)) == ({"PENDING": 1}, {"READY": 1})
 
 
 def test_incomplete_model_needs_force_and_dropping_a_confirmation(

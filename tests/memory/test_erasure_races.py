@@ -16,15 +16,21 @@ from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording
-from memory.actions import erasure
+from memory.actions import erasure, topic_growth
 from memory.actions.apply_extraction import finish
 from memory.actions.entry_locks import lock_entry
 from memory.actions.judgements import NewJudgement, store_judgements
-from memory.actions.topic_growth import create_member_edges, member_edges
+from memory.actions.topic_growth import (
+    GrowthResult,
+    TopicChange,
+    create_member_edges,
+    member_edges,
+)
 from memory.actions.topics import merge_topics, split_topic
 from memory.actions.write_entries import propose_update, write_batch
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
+from memory.retrieval.audiences import Audience
 from tests import makers
 from tests.race import run_concurrently, run_on_own_connection, wait_until_blocked
 
@@ -174,6 +180,20 @@ def test_topic_grows_without_an_erased_memory(acme: Account) -> None:
     run_concurrently(acme, lambda: erase(entry), grow)
     with acting(acme):
         assert [edge.src_id for edge in member_edges(acme.pk, topic.pk)] == [other.pk]
+
+
+def test_growth_leaves_out_an_erased_topic_and_the_name_of_an_erased_memory(acme: Account) -> None:
+    entries = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.", "Cem drinks tea.")
+    [topic] = makers.write(acme, "Drinks", kind="topic")
+    audience, ids = Audience.of_entry(topic), [entry.pk for entry in entries]
+    changes = [
+        TopicChange(audience=audience, ids=ids, name="Ann"),
+        TopicChange(audience=audience, ids=ids, topic=topic.pk),
+    ]
+    erase(entries[0], topic)
+    topic_growth._apply_changes(acme.pk, SYSTEM, changes, GrowthResult())  # noqa: SLF001
+    assert makers.count(MemoryEntry, acme, kind="topic") == makers.count(MemoryEdge, acme) == 0
+    check_ledger()
 
 
 def test_concurrent_equal_judgements_are_stored_once(acme: Account) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
+from memory.actions.shadow_comparisons import store_observations
 from memory.retrieval.filter_expressions import (
     MAX_CONDITIONS,
     MAX_DEPTH,
@@ -186,6 +187,14 @@ ANN = {"user_id": "ann"}
 )  # fmt: skip
 def test_fixed_ids_reads_only_unambiguous_filters(filters: Any, fixed: dict[str, str]) -> None:
     assert extract_owner_ids(filters) == fixed
+
+
+def test_search_for_an_owner_with_a_long_id_is_not_compared(agent: Agent, acme: Account) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    makers.learned_ranking(entry)
+    for owner in ("u" * 201, "ann"):
+        agent.search("tea", filters={"user_id": owner})
+    assert store_observations(acme.pk) == 1
 
 
 @pytest.fixture

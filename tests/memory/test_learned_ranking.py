@@ -261,12 +261,13 @@ def judge_kettles(agent: Agent) -> None:
     agent.post("memory/judgements", {"judgements": judgements}, 200)
 
 
-def test_question_that_the_embedder_refuses_is_left_out(
-    agent: Agent, provider: FakeProvider
+@pytest.mark.parametrize("mode", ["refuse", "error"])
+def test_question_that_the_embedder_fails_to_embed_is_left_out(
+    agent: Agent, provider: FakeProvider, mode: str
 ) -> None:
     judge_kettles(agent)
     makers.settle()
-    provider.become("refuse", only="jade")
+    provider.become(mode, only="jade")
     assert learn(agent)["evaluation"]["questions"] == len(COLOURS) - 1
 
 

@@ -1,6 +1,7 @@
 """Transactions lock memories in the order of their ids, so that they wait and do not deadlock."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -14,9 +15,9 @@ from memory.actions import access_counts, bulk_review, rankings, review, topic_g
 from memory.actions.access_counts import flush_access_counts
 from memory.actions.entry_locks import lock_entry
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
-from memory.actions.topics import merge_topics
+from memory.actions.topics import decline_suggestion, merge_topics, refresh_suggestions
 from memory.actions.write_entries import propose_update
-from memory.models import BulkRun, MemoryEntry, Ranking
+from memory.models import BulkRun, MemoryEntry, Ranking, TopicSuggestion
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.audiences import Audience
 from tests import makers
@@ -118,6 +119,21 @@ def test_growth_of_topics_locks_topics_before_members(acme: Account) -> None:
     run_concurrently(acme, lambda: lock_entry(acme.pk, topic.pk), grow, then=lock_member_for_update)
     with acting(acme):
         assert member_edges(acme.pk, topic.pk).count() == 1
+
+
+def test_refresh_of_suggestions_waits_for_a_decision(acme: Account) -> None:
+    one, two = makers.write(acme, "One", "Two", kind="topic")
+    values: dict[str, Any] = {"account": acme, "kind": "merge", "score": 0.5}
+    with acting(acme):
+        declined = TopicSuggestion.objects.create(topic=one, other=two, **values)
+    again = TopicSuggestion(topic=two, other=one, **values)
+    number = run_concurrently(
+        acme,
+        lambda: decline_suggestion(acme.pk, declined.pk, SYSTEM),
+        lambda: refresh_suggestions(acme.pk, [again]),
+    )
+    assert number == 0
+    assert makers.get(TopicSuggestion, acme).state == "declined"
 
 
 def test_access_counts_are_stored_in_order(acme: Account) -> None:

@@ -15,6 +15,7 @@ from kmapp.search.score_calibration import (
     compute_level,
 )
 from memory.actions.access_counts import flush_access_counts
+from memory.actions.shadow_comparisons import store_observations
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from tests import makers
@@ -98,6 +99,12 @@ def test_recall_by_query_vector(filled: Agent) -> None:
         filled.post("memory/recall", {**body, "query_embedding": errors}, 400)
 
 
+def test_recall_without_a_question_is_not_compared(filled: Agent, acme: Account) -> None:
+    makers.learned_ranking(makers.get(MemoryEntry, acme, client_id="trip"))
+    filled.post("memory/recall", {"query_embedding": [0.1] * 384, "user_id": "u"})
+    assert store_observations(acme.pk) == 0
+
+
 def test_prompt_block_format(filled: Agent) -> None:
     new = filled.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
     [memory] = new["memories"]
@@ -162,6 +169,15 @@ def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
     assert len(new) == 4
     assert sum(memory["run_id"] == "r1" for memory in new) >= 2
     assert len({memory["id"] for memory in new}) == 4
+
+
+def test_prompt_block_states_a_text_of_several_runs_once(agent: Agent) -> None:
+    for run, importance in (("r1", 0.5), ("r2", 1.0)):
+        node = {"text": "The ferry leaves at nine.", "importance": importance, "dedupe": False}
+        agent.post("memory/store", {**node, "user_id": "u", "run_id": run}, 201)
+    query = {"query": "ferry", "user_id": "u", "run_id": "r1"}
+    [memory] = agent.post("memory/inject", query)["memories"]
+    assert memory["run_id"] == "r1"
 
 
 def test_policy_limits_or_disables_injection(filled: Agent, acme: Account) -> None:

@@ -168,6 +168,15 @@ def test_split_removes_both_edges_of_members_of_a_merged_topic(acme: Account) ->
         assert not MemoryEdge.objects.of(acme).filter(src=merged, dst__in=ids).exists()
 
 
+def test_split_topic_is_named_by_memories_that_its_viewers_see(acme: Account) -> None:
+    whole = topic(acme, "Everything", 3)
+    with acting(acme):
+        own = written(acme, [f"The violin lesson {n}." for n in range(3)], user_id="mira")
+        create_member_edges(acme.pk, whole.pk, [entry.pk for entry in own])
+        new = topics.split_topic(makers.decision(whole), [entry.pk for entry in own])
+    assert new.title == whole.title
+
+
 def test_rejects_invalid_topic_changes(acme: Account) -> None:
     shared, own = topic(acme, "Tea", 3), topic(acme, "Tea", 3, user_id="mira", visibility="user")
     with acting(acme):

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import topic_growth
 from memory.actions.topic_growth import grow_topics
+from memory.actions.topic_labels import MODEL_SECONDS, Labeller
 from memory.actions.topics import refresh_suggestions
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.retrieval.audiences import Audience
+from memory.topics.labels import Background
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -40,6 +43,31 @@ def test_incomplete_run_replaces_suggestions_about_topics_that_it_examined(
     with acting(acme):
         suggestions = TopicSuggestion.objects.of(acme).select_related("topic")
         assert [each.topic.user_id for each in suggestions] == ["nils"]
+
+
+def test_suggestions_about_topics_that_were_erased_since_are_left_out(acme: Account) -> None:
+    one, two = makers.write(acme, "One", "Two", kind="topic")
+    suggestions = [
+        TopicSuggestion(account=acme, kind="merge", topic_id=uuid4(), other=two, score=0.5),
+        TopicSuggestion(account=acme, kind="split", topic=one, score=0.4),
+    ]
+    assert refresh_suggestions(acme.pk, suggestions) == 1
+    assert makers.get(TopicSuggestion, acme).topic_id == one.pk
+
+
+def test_chat_model_answers_within_the_time_for_labels(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.CHAT_MODEL, settings.CHAT_DEADLINE = "talker", 90.0
+    deadlines: list[float] = []
+
+    def answer(*request: Any) -> Any:
+        deadlines.append(request[-1])
+        return {"choices": [{"message": {"content": '{"label": "Steeping tea"}'}}]}
+
+    monkeypatch.setattr("kmapp.providers.chat.post_json", answer)
+    assert Labeller().label(Background(TEA), TEA) == "Steeping tea"
+    assert 0 < deadlines[0] <= MODEL_SECONDS
 
 
 def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:

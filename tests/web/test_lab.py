@@ -181,6 +181,27 @@ def test_page_shows_results_their_scores_and_the_endpoint(
     assert missing(other, "B · 1 memory returned", "<small>new</small>") == []
 
 
+def test_page_shows_memories_that_recall_reaches(
+    reviewer: Client, acme: Account, tea: dict[str, MemoryEntry]
+) -> None:
+    noon, far = (EdgeEnd(id=tea[name].pk) for name in ("noon", "far"))
+    makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
+    query = {"query": "when is tea served", "user_id": "ada", "door": "recall", "limit": "1"}
+    text = html(reviewer.get("/lab/", query))
+    assert "Tea leaves go to the garden." in text.split("Related memories")[1]
+
+
+def test_injection_that_is_off_misses_no_memories(
+    reviewer: Client, acme: Account, tea: dict[str, MemoryEntry]
+) -> None:
+    makers.set_policy(acme, {"memory_enabled": False})
+    query = {"query": "when is tea served", "user_id": "ada", "door": "inject", "min_score": "0"}
+    text = html(reviewer.get("/lab/", query))
+    assert "turned off in the account" in text
+    assert "Near misses" not in text
+    assert "min_score" in text.split("Same query through the API")[1]
+
+
 def test_rejects_invalid_queries(reviewer: Client) -> None:
     for invalid in (
         *({"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}),

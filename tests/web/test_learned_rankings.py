@@ -102,7 +102,8 @@ def test_invalid_judgements_and_files_are_refused(
         assert (answer.status_code, makers.count(Judgement, acme)) == (status, 0), values
     good = {"question": QUESTION, "memory_id": str(entry.pk), "relevant": True}
     nul = b'{"question": "\\u0000", "memory_id": "x", "relevant": true}'
-    for line in (b"no", b"[]", nul, b"\xff"):
+    unknown = json.dumps({**good, "memory_id": str(uuid4())}).encode()
+    for line in (b"no", b"[]", nul, b"\xff", unknown):
         file = SimpleUploadedFile("judgements.jsonl", json.dumps(good).encode() + b"\n" + line)
         answer = reviewer.post(reverse("memory:judgements_import"), {"file": file})
         assert answer.status_code == 400, line
