@@ -9,6 +9,7 @@ from django.core.management.utils import get_random_secret_key
 
 from kmapp.database.client_statement_timeout import build_connection_class
 from kmapp.runtime import embedded, env
+from kmapp.runtime.private_files import create_private_file
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
 PACKAGED = Path(__file__).resolve().parent / "resources"
@@ -23,9 +24,7 @@ def _load_secret_key() -> str:
     """Return the secret key, created at first start and stored outside the database."""
     path = KEYS_DIR / "secret"
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        path.write_text(get_random_secret_key())
+        create_private_file(path, get_random_secret_key().encode())
     return path.read_text()
 
 
