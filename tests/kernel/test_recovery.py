@@ -132,6 +132,11 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     account = makers.account("Acme")
     makers.write(account, "Tea at nine.")
     early = now(server)
+    other = Path(project.BACKUPS_DIR, "pitr", "1", "wal")  # of a cluster that was replaced
+    other.mkdir(parents=True)
+    add_base_backup(other, early, segment=1)
+    assert "there is no base backup" in next(iter(storage.check_archive())).message
+    shutil.rmtree(other.parent)
     run("checkpoint")
     assert "older ones deleted: 0" in run("base_backup")
     makers.write(account, "Coffee at ten.")
