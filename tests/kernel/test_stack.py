@@ -14,8 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings as project
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
+from kmapp.management.commands import prepare
 from kmapp.management.commands.up import GREETING
 from kmapp.runtime import embedded, stack
 from kmapp.runtime.processes import CannotStart
@@ -143,3 +146,28 @@ def test_an_external_database_without_its_owner_is_explained(
     with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not") as refused:
         call_command("up")
     assert "manage.py provision --url" in str(refused.value)
+
+
+def test_a_migration_that_gets_no_lock_does_not_blame_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse_lock(name: str, **_options: object) -> None:
+        if name == "migrate":
+            raise OperationalError("canceling statement due to lock timeout") from LockNotAvailable
+
+    monkeypatch.setattr(prepare, "call_command", refuse_lock)
+    with pytest.raises(CommandError, match=r"\Acanceling statement due to lock timeout\Z"):
+        prepare.Command().handle()
+
+
+def test_scrub_asks_for_the_superuser_before_it_rewrites_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rewrite(*_arguments: object) -> None:
+        raise AssertionError("It may take hours.")
+
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kmapp_app:secret@db.example/kmapp")
+    monkeypatch.delenv("DATABASE_SUPERUSER_URL", raising=False)
+    monkeypatch.setattr("kmapp.management.commands.scrub.rewrite_tables", rewrite)
+    with pytest.raises(CommandError, match="Enter the superuser URL"):
+        call_command("scrub")
