@@ -5,6 +5,7 @@ from typing import Any
 from celery.beat import PersistentScheduler
 
 from kmapp.outbox.broker import is_crowded
+from kmapp.outbox.heartbeats import record_heartbeat
 
 
 class Scheduler(PersistentScheduler):
@@ -20,6 +21,9 @@ class Scheduler(PersistentScheduler):
         return float(super().tick(*args, **kwargs))
 
     def apply_async(self, entry: Any, *args: Any, **kwargs: Any) -> Any:
-        """Send a task, unless enough messages wait already."""
+        """Send a task, unless enough messages wait already, as without a worker."""
         queue = entry.options.get("queue", self.app.conf.task_default_queue)
-        return None if is_crowded(queue) else super().apply_async(entry, *args, **kwargs)
+        if is_crowded(queue):
+            record_heartbeat("scheduler")  # otherwise, the message of the sweep does it
+            return None
+        return super().apply_async(entry, *args, **kwargs)
