@@ -19,7 +19,7 @@ from typing import Any
 
 LAUNCH = Path(__file__).with_name("launcher.py")
 TICK = 0.05  # seconds
-PATIENCE = 60.0  # seconds until a program must be ready
+PATIENCE = 60.0  # seconds until a program must be ready, unless it has its own patience
 
 
 class CannotStart(Exception):
@@ -35,6 +35,7 @@ class Program:
     account: str = ""  # system account, if not our own; requires root
     nice: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
+    patience: float = PATIENCE
     grace: float = 10  # seconds from the stop signal to SIGKILL
     holds_data: bool = False  # has its whole grace even after a second Ctrl-C
     alone: bool = False  # stops before its successor starts

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kmapp.runtime import processes
+from kmapp.runtime.embedded import postgres
 from kmapp.runtime.processes import (
     CannotStart,
     Identity,
@@ -194,6 +196,15 @@ def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sh", "-c", "echo no table; exit 1"], ready=bool)
     with pytest.raises(CannotStart, match=r"web did not start:\nno table"), supervisor.holding():
+        supervisor.start(program)
+
+
+def test_program_that_is_never_ready_has_its_own_patience(tmp_path: Path) -> None:
+    """PostgreSQL replays its log after a crash, for longer than others may take to start."""
+    assert postgres.RECOVERY_SECONDS > processes.PATIENCE
+    supervisor = Supervisor(tmp_path, lambda _: None)
+    program = Program(name="web", argv=["/bin/sleep", "1000"], ready=bool, patience=0.1)
+    with pytest.raises(CannotStart, match="web did not start"), supervisor.holding():
         supervisor.start(program)
 
 
