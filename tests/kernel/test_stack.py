@@ -18,6 +18,8 @@ from django.db import OperationalError
 from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
+from kmapp.accounts.actions import bootstrap
+from kmapp.accounts.models import account_ids
 from kmapp.management.commands import prepare
 from kmapp.management.commands.up import GREETING
 from kmapp.runtime import embedded, stack
@@ -171,3 +173,19 @@ def test_scrub_asks_for_the_superuser_before_it_rewrites_tables(
     monkeypatch.setattr("kmapp.management.commands.scrub.rewrite_tables", rewrite)
     with pytest.raises(CommandError, match="Enter the superuser URL"):
         call_command("scrub")
+
+
+@pytest.mark.django_db
+def test_an_interrupted_first_start_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr("kmapp.accounts.actions.issue_key", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            bootstrap()
+    assert account_ids() == []
+    result = bootstrap()
+    assert result is not None
+    assert account_ids() == [result.account.pk]
+    assert bootstrap() is None
