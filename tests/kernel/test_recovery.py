@@ -266,7 +266,7 @@ def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> No
     root = wal.parent.parent
     assert choose_base_backup(root, None) == newest
     assert choose_base_backup(root, today - timedelta(days=3)) == first
-    assert delete_old_backups(wal.parent, days=4) == []
+    assert delete_old_backups(wal.parent, 4, today) == []
     assert first.folder.exists()
 
 
@@ -282,7 +282,8 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     for name in ("02", "04", "05", "06"):
         (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
     add_timeline(wal, "1/2D000000")
-    [deleted] = delete_old_backups(wal.parent, days=7)
+    assert delete_old_backups(wal.parent, 7, today - timedelta(days=25)) == []
+    [deleted] = delete_old_backups(wal.parent, 7, today)
     assert deleted.ended == today - timedelta(days=30)
     assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]
     assert (wal / "00000002.history.gz").exists()
