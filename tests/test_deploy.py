@@ -96,3 +96,9 @@ def test_tests_ignore_the_variables_of_a_running_product() -> None:
     assert {"CHECKPOINT_FILE", "CHECKPOINT_KEY_FILE", "SECRET_KEY"} <= {*variables}
     ignored = set(re.findall(r"-u (\w+)", plan))
     assert {*variables, "DATABASE_SUPERUSER_URL"} - ignored == {"LOG_LEVEL"}
+
+
+def test_passwords_and_dumps_get_neither_into_commits_nor_into_images() -> None:
+    for name in (".gitignore", ".dockerignore"):
+        ignored = (settings.BASE_DIR / name).read_text().split()
+        assert {"deploy/.env", "kmapp.sql"} <= {line.removeprefix("/") for line in ignored}
