@@ -96,6 +96,12 @@ def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
         assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
 
 
+def test_processes_that_serve_do_not_get_the_password_of_the_superuser() -> None:
+    programs = [stack.build_web(), stack.build_worker(), stack.build_beat(), stack.build_mcp()]
+    assert {program.env["DATABASE_SUPERUSER_URL"] for program in programs} == {""}
+    assert "DATABASE_SUPERUSER_URL" not in stack.build_command("prepare").env
+
+
 def test_an_occupied_port_is_reported_with_the_setting_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
