@@ -145,7 +145,8 @@ def get_command(pid: int) -> str:
     if not Path("/proc/self").exists():
         return _ps(pid, "args=")
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+        return command.decode(errors="replace")
     return ""
 
 

@@ -16,6 +16,7 @@ from kmapp.runtime.processes import (
     CannotStart,
     Identity,
     Program,
+    get_command,
     get_start_time,
     rotate_log,
     wait_until,
@@ -216,6 +217,14 @@ def test_failed_step_reports_its_output(tmp_path: Path) -> None:
         failing = Program(name="migrate", argv=["/bin/sh", "-c", "echo why >&2; exit 1"])
         with pytest.raises(CannotStart, match=r"migrate failed:\nwhy"):
             supervisor.run(failing)
+
+
+def test_command_of_another_program_may_be_no_utf8() -> None:
+    """A stale lock file may contain the number of any program."""
+    command = [b"/bin/sh", b"-c", b"read line", b"\xff"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as other:
+        assert wait_until(lambda: "read line" in get_command(other.pid), PATIENCE)
+        other.kill()
 
 
 def test_rotated_log_is_written_further(tmp_path: Path) -> None:
