@@ -72,11 +72,14 @@ def test_long_file_is_rotated_and_continues_with_every_account(
     monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_LINES", 9)
     monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_ROTATED_FILES", 1)
     sign_moved_heads()
+    other = settings.CHECKPOINT_FILE.with_name("checkpoints-2025.ndjson")
+    other.touch()
     for _each in range(20):
         makers.key(acme)
         sign_moved_heads()
     call_command("checkpoint", stdout=StringIO())
     assert len(get_checkpoint_file().list_rotated()) == 1
+    assert other.exists()
     assert count_lines() <= 10
     heads = CheckpointFile(settings.CHECKPOINT_FILE).all()  # as another process reads it
     assert heads == get_checkpoint_file().all()
