@@ -3,6 +3,7 @@
 from typing import Any
 
 from celery.beat import PersistentScheduler
+from django.conf import settings
 
 from kmapp.outbox.broker import is_crowded
 from kmapp.outbox.heartbeats import record_heartbeat
@@ -10,6 +11,11 @@ from kmapp.outbox.heartbeats import record_heartbeat
 
 class Scheduler(PersistentScheduler):
     """A scheduler with its times in a file, so that hourly tasks run despite frequent restarts."""
+
+    def setup_schedule(self) -> None:
+        """Open the file, whose folder is created first: a scheduler needs no other file there."""
+        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+        super().setup_schedule()
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Do one step. After the clock was set back, runs in the future count as runs now."""

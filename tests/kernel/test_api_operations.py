@@ -19,6 +19,7 @@ from kmapp.accounts.models import Account
 from kmapp.api import health
 from kmapp.api.health import HealthReport
 from kmapp.outbox import heartbeats
+from kmapp.outbox.host_lock import HostLocks
 from kmapp.runtime import beat_scheduler
 from tests import makers
 
@@ -137,6 +138,17 @@ def test_scheduler_reports_while_no_worker_takes_messages(
     scheduler = beat_scheduler.Scheduler(current_app, lazy=True, schedule_filename=file)
     assert scheduler.apply_async(SimpleNamespace(options={})) is None
     assert heartbeats.get_heartbeat_age("scheduler") is not None
+
+
+def test_worker_and_scheduler_create_the_data_folder(settings: Any, tmp_path: Path) -> None:
+    """A host whose keys and checkpoints are in other folders has none."""
+    settings.DATA_DIR = tmp_path / "worker"
+    with HostLocks() as locks:
+        assert locks.acquire("heavy")
+    settings.DATA_DIR = tmp_path / "beat"
+    file = str(settings.DATA_DIR / "schedule")
+    beat_scheduler.Scheduler(current_app, schedule_filename=file).close()
+    assert list(settings.DATA_DIR.iterdir()) != []
 
 
 def test_version_is_public(client: Client) -> None:
