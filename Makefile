@@ -4,14 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= auto
-# Tests ignore the environment variables of a running product. They write their
-# bytecode: otherwise every worker and every process under test compiles all of its modules again.
-ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL \
-  -u DATABASE_REPLICA_URL -u REDIS_URL \
-  -u EMBEDDER_QUERY_PORT -u EMBEDDER_BATCH_PORT -u EMBEDDING_BASE_URL \
-  -u EMBEDDING_BATCH_BASE_URL -u EMBEDDING_API_KEY -u EMBEDDING_MODEL -u OPENAI_BASE_URL \
-  -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY \
-  -u PYTHONDONTWRITEBYTECODE
+# Tests ignore the environment variables of a running product: all that its settings read. They write
+# their bytecode: otherwise every worker and every process under test compiles all of its modules again.
+VARIABLES := $(shell sed -n 's/.*env[.][a-z]*."\([A-Z_]*\)".*/\1/p' kmapp/settings.py)
+ALONE := env $(addprefix -u ,$(VARIABLES) DATABASE_SUPERUSER_URL PYTHONDONTWRITEBYTECODE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval bench-tokens \
@@ -107,7 +103,10 @@ clean: ## remove the virtual environment and caches; keep the data
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data: ## remove .kmapp with all its data; stop kmapp first
-	@if [ -e .kmapp/up.pid ]; then echo "kmapp runs on .kmapp: stop it first."; exit 1; fi
+	@# The kernel releases the lock of a process that was killed.
+	@if [ -e .kmapp/up.lock ] && ! $(PYTHON) -c 'import fcntl; \
+	  fcntl.flock(open(".kmapp/up.lock", "a"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>/dev/null; then \
+	  echo "kmapp runs on .kmapp: stop it first."; exit 1; fi
 	@# As root in a closed folder, Postgres keeps its data elsewhere and leaves a link.
 	@if [ -L .kmapp/postgres ]; then rm -rf "$$(dirname "$$(readlink .kmapp/postgres)")"; fi
 	rm -rf .kmapp

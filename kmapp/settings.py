@@ -9,6 +9,7 @@ from django.core.management.utils import get_random_secret_key
 
 from kmapp.database.client_statement_timeout import build_connection_class
 from kmapp.runtime import embedded, env
+from kmapp.runtime.private_files import create_private_file
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
 PACKAGED = Path(__file__).resolve().parent / "resources"
@@ -23,9 +24,7 @@ def _load_secret_key() -> str:
     """Return the secret key, created at first start and stored outside the database."""
     path = KEYS_DIR / "secret"
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        path.write_text(get_random_secret_key())
+        create_private_file(path, get_random_secret_key().encode())
     return path.read_text()
 
 
@@ -137,7 +136,7 @@ DATABASE_OWNER_URL = env.text("DATABASE_OWNER_URL") or (
     "" if env.text("DATABASE_URL") else embedded.database_url(DATA_DIR, "owner")
 )
 REDIS_URL = env.text("REDIS_URL") or embedded.redis_url(DATA_DIR)
-STATEMENT_TIMEOUT = env.text("STATEMENT_TIMEOUT", "5s")
+STATEMENT_TIMEOUT = env.interval("STATEMENT_TIMEOUT", "5s")
 
 
 # Each connection sends these. `provision` also sets them for the app role, because PgBouncer drops
@@ -265,7 +264,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)
-OUTBOX_MAX_ATTEMPTS = env.integer("OUTBOX_MAX_ATTEMPTS", 8)
+OUTBOX_MAX_ATTEMPTS = env.integer("OUTBOX_MAX_ATTEMPTS", 8, minimum=1)
 
 # --- Model providers: any OpenAI-compatible endpoint ---------------------------------------------
 
@@ -288,9 +287,9 @@ EMBEDDING_MODEL = env.text("EMBEDDING_MODEL") or (
 EMBEDDING_DIMENSIONS = env.integer("EMBEDDING_DIMENSIONS", 1536 if _EXTERNAL_EMBEDDER else 384)
 EMBEDDING_DEADLINE = env.seconds("EMBEDDING_DEADLINE", 1.5)
 EMBEDDING_BATCH_DEADLINE = env.seconds("EMBEDDING_BATCH_DEADLINE", 60)
-BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5)
+BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5, minimum=1)
 BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
-BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2)
+BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2, minimum=1)
 QUERY_CACHE_SECONDS = env.seconds("QUERY_CACHE_SECONDS", 300)
 # An optional reranker of the first results of a search.
 RERANK_BASE_URL = env.text("RERANK_BASE_URL").rstrip("/")
@@ -440,8 +439,8 @@ ACCOUNT_SESSION_REMEMBER = True  # SESSION_COOKIE_AGE applies
 
 SESSION_ENGINE = "kmapp.web.sessions"
 # A session ends this long after signing in, and after this long without a request.
-SESSION_HOURS = env.integer("SESSION_HOURS", 12)
-SESSION_IDLE_MINUTES = env.integer("SESSION_IDLE_MINUTES", 120)
+SESSION_HOURS = env.integer("SESSION_HOURS", 12, minimum=1)
+SESSION_IDLE_MINUTES = env.integer("SESSION_IDLE_MINUTES", 120, minimum=1)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -84,3 +84,21 @@ def test_compose_names_existing_variables_and_services() -> None:
     assert settable <= product["environment"].keys()
     assert product["depends_on"].keys() == services.keys() - {"kmapp"}
     assert (DEPLOY / product["build"]["context"] / product["build"]["dockerfile"]).exists()
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_tests_ignore_the_variables_of_a_running_product() -> None:
+    """They would write their checkpoints to its file, and sign them with its key."""
+    command = ["make", "--dry-run", "--directory", str(settings.BASE_DIR), "types"]
+    plan = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = (settings.BASE_DIR / "kmapp" / "settings.py").read_text()
+    variables = re.findall(r'\benv\.\w+\("(\w+)"', text)
+    assert {"CHECKPOINT_FILE", "CHECKPOINT_KEY_FILE", "SECRET_KEY"} <= {*variables}
+    ignored = set(re.findall(r"-u (\w+)", plan))
+    assert {*variables, "DATABASE_SUPERUSER_URL"} - ignored == {"LOG_LEVEL"}
+
+
+def test_passwords_and_dumps_get_neither_into_commits_nor_into_images() -> None:
+    for name in (".gitignore", ".dockerignore"):
+        ignored = (settings.BASE_DIR / name).read_text().split()
+        assert {"deploy/.env", "kmapp.sql"} <= {line.removeprefix("/") for line in ignored}

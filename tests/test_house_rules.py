@@ -39,7 +39,7 @@ PAGES = [
     for each in ALL_ROUTES
     if not each.name.startswith("admin:") and not is_api("/" + each.path)
 ]
-READ = re.compile(r'env\.(?:text|flag|integer|seconds|words|path)\(\s*"([A-Z_]+)"')
+READ = re.compile(r'env\.(?:text|flag|integer|seconds|interval|words|path)\(\s*"([A-Z_]+)"')
 
 
 def test_every_environment_variable_is_documented() -> None:

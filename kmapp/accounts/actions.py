@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -18,6 +19,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import revoke_sent_invitations
 from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
+from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict
@@ -180,8 +182,13 @@ class BootstrapResult:
     key: IssuedKey
 
 
+@transaction.atomic
 def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> BootstrapResult | None:
-    """Create an account, an admin and a key, or return None if any account exists."""
+    """Create an account, an admin and a key, or return None if any account exists.
+
+    All or none of them: an account without an admin would end every later attempt.
+    """
+    lock_until_commit("bootstrap")
     if account_ids():
         return None
     account = create_account(name=name, slug="main")

@@ -24,6 +24,7 @@ from kmapp.ledger.signing import (
 
 COMPARE_INTERVAL_SECONDS = 60.0  # between two comparisons with what the copy has
 MAX_PAUSE_SECONDS = 60.0
+START_SECONDS = 60.0  # in which the first comparison usually ends
 STATUS_SECONDS = 600  # after which the state of a copy is unknown
 
 FAILURES = Counter("kmapp_checkpoint_copy_failures", "Failed rounds of copying.", ["copy"])
@@ -37,6 +38,7 @@ class CopyThread(threading.Thread):
         super().__init__(name=f"checkpoint copy: {copy.name}", daemon=True)
         self.copy = copy
         self.stopping = threading.Event()
+        self.has_run = threading.Event()  # once
         self.stored: dict[UUID, Signed] = {}
         self.compared = -COMPARE_INTERVAL_SECONDS
         self.failed = 0
@@ -44,6 +46,7 @@ class CopyThread(threading.Thread):
     def run(self) -> None:
         while True:
             self.run_once()
+            self.has_run.set()
             pause = min(settings.CHECKPOINT_SECONDS * 2**self.failed, MAX_PAUSE_SECONDS)
             if self.stopping.wait(pause):
                 return
@@ -92,12 +95,18 @@ def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
             append_statements(settings.CHECKPOINT_FILE, lost)
 
 
-def start_copy_threads() -> None:
-    """Start the threads; each has compared its copy once when this returns, or failed to."""
-    for copy in list_configured_copies():
-        thread = CopyThread(copy)
-        thread.run_once()
+def start_copy_threads() -> list[CopyThread]:
+    """Start the threads; each has compared its copy once when this returns, or failed to.
+
+    Not one whose copy does not answer, such as a folder of another machine that is away.
+    """
+    threads = [CopyThread(copy) for copy in list_configured_copies()]
+    for thread in threads:
         thread.start()
+    until = time.monotonic() + START_SECONDS
+    for thread in threads:
+        thread.has_run.wait(until - time.monotonic())
+    return threads
 
 
 def load_copy_status() -> dict[str, dict[str, Any]]:

@@ -118,8 +118,9 @@ class CheckpointFile:
             path.unlink()
 
     def list_rotated(self) -> list[Path]:
-        """Return the rotated files, oldest first."""
-        return sorted(self.path.parent.glob(f"{self.path.stem}-*{self.path.suffix}"))
+        """Return the rotated files, oldest first, and no other file with a similar name."""
+        time = f"{'[0-9]' * 8}T{'[0-9]' * 12}"
+        return sorted(self.path.parent.glob(f"{self.path.stem}-{time}{self.path.suffix}"))
 
 
 _files: dict[Path, CheckpointFile] = {}

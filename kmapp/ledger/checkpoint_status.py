@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.database.raw_sql import fetch_all
-from kmapp.errors import ReadOnly
+from kmapp.errors import ReadOnly, Unavailable
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Statement
 
+log = structlog.get_logger()
 RETRY_AFTER_SECONDS = 60  # seconds for clients of a read-only account, which waits for a person
 
 
@@ -92,8 +94,16 @@ def load_heads() -> dict[UUID, Head]:
 
 
 def find_last_signed(account_id: UUID) -> Statement | None:
-    """Return the last signed head of an account, from the configured file."""
-    signed = get_checkpoint_file().get(account_id)
+    """Return the last signed head of an account, from the configured file.
+
+    Raise ReadOnly, for which jobs wait, if it cannot be read, as while a shared folder is away.
+    """
+    try:
+        signed = get_checkpoint_file().get(account_id)
+    except OSError as error:
+        log.warning("checkpoints_unreadable", error=type(error).__name__)
+        message = _("The checkpoints cannot be read, so nothing can be written. Try again later.")
+        raise ReadOnly(message, retry_after=RETRY_AFTER_SECONDS, code=Unavailable.code) from error
     return signed.statement if signed else None
 
 

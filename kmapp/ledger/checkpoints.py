@@ -143,9 +143,10 @@ def _copy_to_database(account_id: UUID) -> None:
 
 def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
     """Return the head of a chain that moved, or the first problem since the last checkpoint."""
+    signed_in_file = find_last_signed(account_id)
     with acting(account_id):
         signed = find_newest_checkpoint(account_id)
-        head = before = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
+        head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
         if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
             problem = ChainProblem(head.seq, "rewritten", "is not the commit that was signed")
             return [SigningResult(account_id=account_id, head=head, problem=problem)]
@@ -154,4 +155,6 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         if first_problem := next(verify_links(links, after=head), None):
             return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
+    # A new file gets the head too that only the copy in the database has.
+    before = signed_in_file.head if signed_in_file else EMPTY_CHAIN_HEAD
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ from django.utils import timezone
 
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.chain import Head
+from kmapp.runtime.private_files import create_private_file, sync_folder
 
 _PEM = serialization.Encoding.PEM
 _FORBIDDEN_MODE = 0o037  # others may do nothing, the group may at most read
@@ -245,22 +245,10 @@ def parse_line(line: bytes) -> Signed | None:
 
 
 def _create_key(path: Path) -> None:
-    """Write a new key, complete or not at all; of two processes, the first one wins."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     secret = Ed25519PrivateKey.generate().private_bytes(
         _PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # made 0600
-    try:
-        os.write(descriptor, secret)
-        os.fsync(descriptor)
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
-    finally:
-        os.close(descriptor)
-        Path(draft).unlink()
-    sync_folder(path.parent)
+    create_private_file(path, secret)
 
 
 def _write_public_key(public: Ed25519PublicKey, path: Path) -> None:
@@ -278,12 +266,3 @@ def _find_end_of_last_line(descriptor: int) -> int:
             return start + newline + 1
         position = start
     return 0
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush a folder to disk, so that a new file name survives a crash."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,6 +2,7 @@
 
 import fcntl
 from contextlib import ExitStack
+from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -24,7 +25,9 @@ class HostLocks(ExitStack):
     def _acquire(self, handler: str) -> bool:
         # Per database, because deployments may share a folder.
         name = f"{handler}@{connection.settings_dict['NAME']}.lock"
-        file: IO[str] = (settings.DATA_DIR / name).open("a")
+        path: Path = settings.DATA_DIR / name
+        path.parent.mkdir(parents=True, exist_ok=True)  # nothing else of a worker is there
+        file: IO[str] = path.open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

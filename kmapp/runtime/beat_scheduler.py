@@ -3,12 +3,19 @@
 from typing import Any
 
 from celery.beat import PersistentScheduler
+from django.conf import settings
 
 from kmapp.outbox.broker import is_crowded
+from kmapp.outbox.heartbeats import record_heartbeat
 
 
 class Scheduler(PersistentScheduler):
     """A scheduler with its times in a file, so that hourly tasks run despite frequent restarts."""
+
+    def setup_schedule(self) -> None:
+        """Open the file, whose folder is created first: a scheduler needs no other file there."""
+        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+        super().setup_schedule()
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Do one step. After the clock was set back, runs in the future count as runs now."""
@@ -20,6 +27,9 @@ class Scheduler(PersistentScheduler):
         return float(super().tick(*args, **kwargs))
 
     def apply_async(self, entry: Any, *args: Any, **kwargs: Any) -> Any:
-        """Send a task, unless enough messages wait already."""
+        """Send a task, unless enough messages wait already, as without a worker."""
         queue = entry.options.get("queue", self.app.conf.task_default_queue)
-        return None if is_crowded(queue) else super().apply_async(entry, *args, **kwargs)
+        if is_crowded(queue):
+            record_heartbeat("scheduler")  # otherwise, the message of the sweep does it
+            return None
+        return super().apply_async(entry, *args, **kwargs)

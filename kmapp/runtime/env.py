@@ -1,6 +1,10 @@
-"""Typed environment variables: an invalid value stops the start with an explanation."""
+"""Typed environment variables: an invalid value stops the start with an explanation.
+
+An empty value counts as none, because a compose file passes unset variables as empty.
+"""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,18 +16,23 @@ N = TypeVar("N", int, float)
 
 
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default)
+    return os.environ.get(name) or default
 
 
 def flag(name: str, *, default: bool) -> bool:
-    value = os.environ.get(name) or str(default)  # a compose file passes unset values as empty
+    value = text(name, str(default))
     if value not in ("True", "False"):
         raise ImproperlyConfigured(f"{name}={value!r} is not valid. Use True or False.")
     return value == "True"
 
 
-def integer(name: str, default: int) -> int:
-    return _parse(name, default, int, "a whole number")
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    number = _parse(name, default, int, "a whole number")
+    if number < minimum:
+        raise ImproperlyConfigured(
+            f"{name}={number} is not valid. Use a whole number of at least {minimum}."
+        )
+    return number
 
 
 def seconds(name: str, default: float) -> float:
@@ -35,8 +44,16 @@ def seconds(name: str, default: float) -> float:
     return number
 
 
+def interval(name: str, default: str) -> str:
+    """Return a duration as PostgreSQL writes it."""
+    value = text(name, default)
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?(us|ms|s|min|h|d)?", value):
+        raise ImproperlyConfigured(f"{name}={value!r} is not valid. Use a duration such as 5s.")
+    return value
+
+
 def _parse(name: str, default: float, parse: Callable[[str], N], expected: str) -> N:
-    value = os.environ.get(name, str(default))
+    value = text(name, str(default))
     try:
         return parse(value)
     except ValueError:
@@ -44,11 +61,11 @@ def _parse(name: str, default: float, parse: Callable[[str], N], expected: str) 
 
 
 def path(name: str, default: Path) -> Path:
-    return Path(os.environ.get(name, default)).expanduser().resolve()
+    return Path(text(name) or default).expanduser().resolve()
 
 
 def words(name: str, default: str = "") -> list[str]:
-    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def database(url: str) -> dict[str, Any]:

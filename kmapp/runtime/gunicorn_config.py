@@ -19,9 +19,9 @@ _descriptor = env.text("WEB_DESCRIPTOR")
 _address = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000)}"
 bind = f"fd://{_descriptor}" if _descriptor else _address
 wsgi_app = "kmapp.wsgi:application"
-workers = env.integer("WEB_WORKERS", 2)
+workers = env.integer("WEB_WORKERS", 2, minimum=1)
 worker_class = "kmapp.runtime.gunicorn_worker.Worker"
-threads = env.integer("WEB_THREADS", 4)
+threads = env.integer("WEB_THREADS", 4, minimum=1)
 preload_app = True
 timeout = 60
 graceful_timeout = 25

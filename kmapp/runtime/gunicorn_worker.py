@@ -27,6 +27,10 @@ class TimeoutSocket(socket.socket):
         with self._limit_time(UNREAD):
             super().sendall(*what)
 
+    def sendfile(self, *what: Any, **options: Any) -> int:
+        with self._limit_time(UNREAD):
+            return super().sendfile(*what, **options)
+
     @contextmanager
     def _limit_time(self, seconds: float) -> Iterator[None]:
         if self.gettimeout() is not None:

@@ -6,6 +6,7 @@ traceback. The console form (`LOG_JSON=False`) is for developers and prints ever
 
 import logging
 import logging.config
+import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
 from typing import Any
@@ -77,6 +78,8 @@ def quiet_error(logger: object, method: str, event: Event) -> Event:
     info = event.pop("exc_info", None)
     if not info:
         return event
+    if info is True:  # as structlog's `exception` passes it, in the block that handles the error
+        info = sys.exc_info()
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
         event["errors"] = [_describe(each) for each in _walk_causes(error)]

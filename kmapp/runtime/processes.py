@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 LAUNCH = Path(__file__).with_name("launcher.py")
 TICK = 0.05  # seconds
-PATIENCE = 60.0  # seconds until a program must be ready
+PATIENCE = 60.0  # seconds until a program must be ready, unless it has its own patience
 
 
 class CannotStart(Exception):
@@ -34,6 +35,7 @@ class Program:
     account: str = ""  # system account, if not our own; requires root
     nice: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
+    patience: float = PATIENCE
     grace: float = 10  # seconds from the stop signal to SIGKILL
     holds_data: bool = False  # has its whole grace even after a second Ctrl-C
     alone: bool = False  # stops before its successor starts
@@ -143,7 +145,8 @@ def get_command(pid: int) -> str:
     if not Path("/proc/self").exists():
         return _ps(pid, "args=")
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+        return command.decode(errors="replace")
     return ""
 
 
@@ -221,22 +224,19 @@ class PidFile:
 
     def supervisor(self) -> Identity | None:
         """Return the supervisor, if it runs."""
-        if not self.path.exists():
+        if not (entry := self._load().get("supervisor")):
             return None
-        entry = json.loads(self.path.read_text())["supervisor"]
         identity = Identity(entry["pid"], entry["started"])
         return identity if identity.alive() else None
 
     def hand_over(self) -> HandOver | None:
         """Return the last hand-over, or None without a supervisor that can do one."""
-        content = json.loads(self.path.read_text()) if self.path.exists() else {}
+        content = self._load()
         return HandOver(**content["hand_over"]) if "hand_over" in content else None
 
     def end_leftovers(self, report: Callable[[str], None]) -> None:
         """End the processes of a supervisor that was killed, last started first."""
-        if not self.path.exists():
-            return
-        for entry in reversed(json.loads(self.path.read_text())["children"]):
+        for entry in reversed(self._load().get("children", [])):
             left = Identity(entry["pid"], entry["started"])
             if left.alive():
                 report(f"  ending {entry['name']} of an earlier run (process {left.pid})")
@@ -245,6 +245,13 @@ class PidFile:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+    def _load(self) -> dict[str, Any]:
+        """Return the content, which is lost if the power failed before it was on disk."""
+        with suppress(FileNotFoundError, ValueError):
+            content: dict[str, Any] = json.loads(self.path.read_text())
+            return content
+        return {}
 
 
 def rotate_log(log: Path, *, above: int) -> None:

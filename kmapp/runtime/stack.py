@@ -140,7 +140,9 @@ def _build_module_program(
     name: str, *words: str, ready: Callable[[], bool] = lambda: True
 ) -> Program:
     argv = [sys.executable, "-m", *words]
-    return Program(name=name, argv=argv, ready=ready, env=_build_environment(), grace=30)
+    # Only `prepare` needs the superuser; processes that serve must not know the password.
+    environment = {**_build_environment(), "DATABASE_SUPERUSER_URL": ""}
+    return Program(name=name, argv=argv, ready=ready, env=environment, grace=30)
 
 
 def build_command(*words: str) -> Program:

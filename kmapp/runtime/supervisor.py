@@ -135,13 +135,14 @@ class Supervisor:
         self._write_pids()
 
     def _wait_until_ready(
-        self, waiting: Sequence[Child], began: float, patience: float = processes.PATIENCE
+        self, waiting: Sequence[Child], began: float, patience: float = 0
     ) -> None:
+        """Wait until programs are ready, for their own patience, or for `patience` if longer."""
         while waiting := [child for child in waiting if not child.program.ready()]:
-            late = next((child for child in waiting if not child.running), None)
-            if late or time.monotonic() - began > patience:
-                late = late or waiting[0]
-                raise CannotStart(f"{late.program.name} did not start:\n{read_tail(late.log)}")
+            seconds = time.monotonic() - began
+            for late in waiting:
+                if not late.running or seconds > max(late.program.patience, patience):
+                    raise CannotStart(f"{late.program.name} did not start:\n{read_tail(late.log)}")
             self._pause()
 
     def run(self, program: Program) -> str:

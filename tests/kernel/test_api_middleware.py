@@ -176,6 +176,20 @@ def test_unexpected_error_is_logged_without_its_message(agent: Client, lines: io
     assert "secret" not in lines.getvalue()
 
 
+def test_handled_error_is_logged_with_its_type_and_place(lines: io.StringIO) -> None:
+    try:
+        raise RuntimeError("private")
+    except RuntimeError:
+        structlog.get_logger("kmapp").exception("account_not_served")
+    (line,) = _events(lines)
+    assert (line["event"], line["errors"][0]["type"]) == (
+        "account_not_served",
+        "builtins.RuntimeError",
+    )
+    assert "test_api_middleware.py" in line["errors"][0]["at"][-1]
+    assert "private" not in lines.getvalue()
+
+
 def test_third_party_loggers_use_the_same_format(lines: io.StringIO) -> None:
     logging.getLogger("celery.worker").warning("lost %s", "something")
     (line,) = _events(lines)

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 from uuid import UUID
 
 import pytest
+from celery import current_app
 from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
@@ -16,6 +19,8 @@ from kmapp.accounts.models import Account
 from kmapp.api import health
 from kmapp.api.health import HealthReport
 from kmapp.outbox import heartbeats
+from kmapp.outbox.host_lock import HostLocks
+from kmapp.runtime import beat_scheduler
 from tests import makers
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
@@ -121,6 +126,29 @@ def test_celery_signals_update_heartbeats() -> None:
     heartbeat_sent.send(sender=None)
     assert heartbeats.get_heartbeat_age("scheduler") is not None
     assert heartbeats.get_heartbeat_age("worker") is not None
+
+
+def test_scheduler_reports_while_no_worker_takes_messages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(beat_scheduler, "is_crowded", lambda _queue: True)
+    cache.clear()
+    heartbeats._written.clear()  # noqa: SLF001
+    file = str(tmp_path / "schedule")
+    scheduler = beat_scheduler.Scheduler(current_app, lazy=True, schedule_filename=file)
+    assert scheduler.apply_async(SimpleNamespace(options={})) is None
+    assert heartbeats.get_heartbeat_age("scheduler") is not None
+
+
+def test_worker_and_scheduler_create_the_data_folder(settings: Any, tmp_path: Path) -> None:
+    """A host whose keys and checkpoints are in other folders has none."""
+    settings.DATA_DIR = tmp_path / "worker"
+    with HostLocks() as locks:
+        assert locks.acquire("heavy")
+    settings.DATA_DIR = tmp_path / "beat"
+    file = str(settings.DATA_DIR / "schedule")
+    beat_scheduler.Scheduler(current_app, schedule_filename=file).close()
+    assert list(settings.DATA_DIR.iterdir()) != []
 
 
 def test_version_is_public(client: Client) -> None:

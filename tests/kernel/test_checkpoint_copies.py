@@ -1,5 +1,6 @@
 """Copies of the checkpoint file: another path, and another kmapp that countersigns."""
 
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
+from kmapp.ledger import checkpoint_copy_thread
 from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_copies import CopyFailed, FileCopy, Peer, list_configured_copies
 from kmapp.ledger.checkpoint_copy_thread import (
@@ -258,3 +260,23 @@ def test_forged_statement_of_a_copy_is_refused(tmp_path: Path, acme: Account) ->
     append_statements(path, [replace(own_statements[acme.pk], statement=forged)])
     CopyThread(FileCopy(path)).run_once()
     assert get_checkpoint_file().all() == own_statements
+
+
+def test_copy_that_does_not_answer_delays_the_scheduler_only_for_a_while(
+    tmp_path: Path, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_moved_heads()
+    answers = threading.Event()
+    hung, copy = FileCopy(tmp_path / "hung.ndjson"), FileCopy(tmp_path / "copy.ndjson")
+    load = hung.load
+    monkeypatch.setattr(hung, "load", lambda: load() if answers.wait(60) else [])
+    monkeypatch.setattr(checkpoint_copy_thread, "list_configured_copies", lambda: [copy, hung])
+    monkeypatch.setattr(checkpoint_copy_thread, "START_SECONDS", 0.5)
+    threads = checkpoint_copy_thread.start_copy_threads()
+    assert not threads[1].has_run.is_set()
+    answers.set()
+    for thread in threads:
+        assert thread.has_run.wait(60)
+        thread.stopping.set()
+        thread.join()
+    assert copy.file.all() == hung.file.all() == get_checkpoint_file().all()

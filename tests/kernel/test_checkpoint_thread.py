@@ -20,7 +20,11 @@ import kmapp.celery  # noqa: F401 - connects the signals
 from kmapp.accounts.models import Account
 from kmapp.ledger import checkpoint_thread
 from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
-from kmapp.ledger.checkpoint_status import find_last_signed, list_deviations
+from kmapp.ledger.checkpoint_status import (
+    find_last_signed,
+    find_unsigned_since,
+    list_deviations,
+)
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.models import Checkpoint
@@ -52,17 +56,30 @@ def test_only_heads_that_moved_are_signed(
     assert count_lines() == 3
 
 
+def test_new_file_gets_the_heads_of_idle_accounts(acme: Account) -> None:
+    """Otherwise their last commits would wait for a checkpoint until the next change."""
+    call_command("checkpoint", stdout=StringIO())
+    settings.CHECKPOINT_FILE.unlink()
+    [signed] = sign_moved_heads()
+    assert find_last_signed(acme.pk).head == signed.head  # type: ignore[union-attr]
+    assert find_unsigned_since(acme.pk) is None
+    assert sign_moved_heads() == []
+
+
 def test_long_file_is_rotated_and_continues_with_every_account(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_LINES", 9)
     monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_ROTATED_FILES", 1)
     sign_moved_heads()
+    other = settings.CHECKPOINT_FILE.with_name("checkpoints-2025.ndjson")
+    other.touch()
     for _each in range(20):
         makers.key(acme)
         sign_moved_heads()
     call_command("checkpoint", stdout=StringIO())
     assert len(get_checkpoint_file().list_rotated()) == 1
+    assert other.exists()
     assert count_lines() <= 10
     heads = CheckpointFile(settings.CHECKPOINT_FILE).all()  # as another process reads it
     assert heads == get_checkpoint_file().all()

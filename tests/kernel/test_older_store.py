@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import ReadOnly
 from kmapp.ledger.checkpoint_status import find_deviation
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
@@ -117,6 +119,24 @@ def test_read_only_account_is_read_and_accepted_by_an_admin(
     use_database(older.removesuffix("_older"))
     assert write(agent, "Two histories.").status_code == 503
     assert "rewritten" in {problem["kind"] for problem in fsck()["problems"]}
+
+
+@pytest.mark.promise(46)
+def test_writes_and_jobs_wait_while_the_checkpoints_cannot_be_read(
+    acme: Account, agent: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert write(agent, "The tea room opens at nine.").status_code == 201
+    with monkeypatch.context() as context:
+        (tmp_path / "file").touch()
+        context.setattr(settings, "CHECKPOINT_FILE", tmp_path / "file" / "checkpoints.ndjson")
+        refused = write(agent, "The tea room moved.")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
+        assert refused.json()["error"] == "unavailable"
+        with acting(acme), pytest.raises(ReadOnly):
+            find_deviation(acme.pk)
+        recalled = agent.post("/v1/memory/recall_text", {"query": "tea"}, "application/json")
+        assert recalled.status_code == 200
+    assert write(agent, "The tea room moved.").status_code == 201
 
 
 def test_command_accepts_all_accounts_and_missing_ones(older: str, agent: Client) -> None:

@@ -132,6 +132,11 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     account = makers.account("Acme")
     makers.write(account, "Tea at nine.")
     early = now(server)
+    other = Path(project.BACKUPS_DIR, "pitr", "1", "wal")  # of a cluster that was replaced
+    other.mkdir(parents=True)
+    add_base_backup(other, early, segment=1)
+    assert "there is no base backup" in next(iter(storage.check_archive())).message
+    shutil.rmtree(other.parent)
     run("checkpoint")
     assert "older ones deleted: 0" in run("base_backup")
     makers.write(account, "Coffee at ten.")
@@ -153,6 +158,7 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
         with pytest.raises(CommandError, match=refusal):
             run("restore", until=until)
     output = run("restore", until=moment.isoformat())
+    assert f"The state of {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" in output
     assert "all as sealed" in output
     [former] = Path(project.DATA_DIR).glob("postgres.before-*")
     assert str(former) in output
@@ -260,7 +266,7 @@ def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> No
     root = wal.parent.parent
     assert choose_base_backup(root, None) == newest
     assert choose_base_backup(root, today - timedelta(days=3)) == first
-    assert delete_old_backups(wal.parent, days=4) == []
+    assert delete_old_backups(wal.parent, 4, today) == []
     assert first.folder.exists()
     # docs/operations.md describes how to return to what the recovery undid.
     newest.folder.rename(tmp_path / "moved")
@@ -280,7 +286,8 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     for name in ("02", "04", "05", "06"):
         (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
     add_timeline(wal, "1/2D000000")
-    [deleted] = delete_old_backups(wal.parent, days=7)
+    assert delete_old_backups(wal.parent, 7, today - timedelta(days=25)) == []
+    [deleted] = delete_old_backups(wal.parent, 7, today)
     assert deleted.ended == today - timedelta(days=30)
     assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]
     assert (wal / "00000002.history.gz").exists()

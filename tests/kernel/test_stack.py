@@ -14,8 +14,13 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings as project
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
+from kmapp.accounts.actions import bootstrap
+from kmapp.accounts.models import account_ids
+from kmapp.management.commands import prepare
 from kmapp.management.commands.up import GREETING
 from kmapp.runtime import embedded, stack
 from kmapp.runtime.processes import CannotStart
@@ -91,6 +96,12 @@ def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
         assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
 
 
+def test_processes_that_serve_do_not_get_the_password_of_the_superuser() -> None:
+    programs = [stack.build_web(), stack.build_worker(), stack.build_beat(), stack.build_mcp()]
+    assert {program.env["DATABASE_SUPERUSER_URL"] for program in programs} == {""}
+    assert "DATABASE_SUPERUSER_URL" not in stack.build_command("prepare").env
+
+
 def test_an_occupied_port_is_reported_with_the_setting_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -143,3 +154,44 @@ def test_an_external_database_without_its_owner_is_explained(
     with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not") as refused:
         call_command("up")
     assert "manage.py provision --url" in str(refused.value)
+
+
+def test_a_migration_that_gets_no_lock_does_not_blame_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse_lock(name: str, **_options: object) -> None:
+        if name == "migrate":
+            raise OperationalError("canceling statement due to lock timeout") from LockNotAvailable
+
+    monkeypatch.setattr(prepare, "call_command", refuse_lock)
+    with pytest.raises(CommandError, match=r"\Acanceling statement due to lock timeout\Z"):
+        prepare.Command().handle()
+
+
+def test_scrub_asks_for_the_superuser_before_it_rewrites_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rewrite(*_arguments: object) -> None:
+        raise AssertionError("It may take hours.")
+
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kmapp_app:secret@db.example/kmapp")
+    monkeypatch.delenv("DATABASE_SUPERUSER_URL", raising=False)
+    monkeypatch.setattr("kmapp.management.commands.scrub.rewrite_tables", rewrite)
+    with pytest.raises(CommandError, match="Enter the superuser URL"):
+        call_command("scrub")
+
+
+@pytest.mark.django_db
+def test_an_interrupted_first_start_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr("kmapp.accounts.actions.issue_key", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            bootstrap()
+    assert account_ids() == []
+    result = bootstrap()
+    assert result is not None
+    assert account_ids() == [result.account.pk]
+    assert bootstrap() is None

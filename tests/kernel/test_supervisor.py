@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from kmapp.runtime import processes
+from kmapp.runtime.embedded import postgres
 from kmapp.runtime.processes import (
     CannotStart,
     Identity,
     Program,
+    get_command,
     get_start_time,
     rotate_log,
     wait_until,
@@ -197,6 +200,15 @@ def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
         supervisor.start(program)
 
 
+def test_program_that_is_never_ready_has_its_own_patience(tmp_path: Path) -> None:
+    """PostgreSQL replays its log after a crash, for longer than others may take to start."""
+    assert postgres.RECOVERY_SECONDS > processes.PATIENCE
+    supervisor = Supervisor(tmp_path, lambda _: None)
+    program = Program(name="web", argv=["/bin/sleep", "1000"], ready=bool, patience=0.1)
+    with pytest.raises(CannotStart, match="web did not start"), supervisor.holding():
+        supervisor.start(program)
+
+
 def test_failed_step_reports_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     with supervisor.holding():
@@ -205,6 +217,14 @@ def test_failed_step_reports_its_output(tmp_path: Path) -> None:
         failing = Program(name="migrate", argv=["/bin/sh", "-c", "echo why >&2; exit 1"])
         with pytest.raises(CannotStart, match=r"migrate failed:\nwhy"):
             supervisor.run(failing)
+
+
+def test_command_of_another_program_may_be_no_utf8() -> None:
+    """A stale lock file may contain the number of any program."""
+    command = [b"/bin/sh", b"-c", b"read line", b"\xff"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as other:
+        assert wait_until(lambda: "read line" in get_command(other.pid), PATIENCE)
+        other.kill()
 
 
 def test_rotated_log_is_written_further(tmp_path: Path) -> None:

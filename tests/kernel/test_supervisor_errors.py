@@ -56,6 +56,15 @@ def test_former_pid_file_stays_without_space_for_the_next(
     assert file.path.read_text() == before
 
 
+def test_pid_file_that_a_power_failure_emptied_is_ignored(tmp_path: Path) -> None:
+    file = PidFile(tmp_path / "up.pid")
+    file.path.touch()
+    assert file.supervisor() is None
+    assert file.hand_over() is None
+    file.end_leftovers(print)
+    assert not file.path.exists()
+
+
 def test_program_that_cannot_be_started_again_is_tried_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from zipfile import BadZipFile, ZipFile
 
 from kmapp.database.backup import BackupError
 from kmapp.ledger.chain import Head
-from kmapp.ledger.signing import sync_folder
+from kmapp.runtime.private_files import sync_folder
 
 FORMAT_VERSION = 1
 DUMP_MEMBER, CHECKPOINTS_MEMBER, KEYS_MEMBER, CONTENTS_MEMBER = (

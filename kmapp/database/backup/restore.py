@@ -18,6 +18,7 @@ from kmapp.database.backup.archive_file import (
 from kmapp.database.backup.dump import ReportProgress
 from kmapp.database.backup.pg_tools import Address, connect, run_program
 from kmapp.ledger.signing import store_public_keys
+from kmapp.runtime.private_files import create_private_file
 
 # A restore that is killed leaves the database empty.
 RESTORE_OPTIONS = ("--single-transaction", "--no-owner", "--no-comments")
@@ -69,7 +70,5 @@ def restore_checkpoints(path: Path, *, checkpoints_path: Path, keys_path: Path) 
         store_public_keys(bundle.read(KEYS_MEMBER), keys_path)
         if checkpoints_path.exists():
             return False
-        checkpoints_path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        checkpoints_path.touch(mode=0o600)
-        checkpoints_path.write_bytes(bundle.read(CHECKPOINTS_MEMBER))
+        create_private_file(checkpoints_path, bundle.read(CHECKPOINTS_MEMBER))
         return True

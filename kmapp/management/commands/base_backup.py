@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from kmapp.database.steady_clock import steady_time
 from kmapp.runtime import env, stack
 from kmapp.runtime.embedded.base_backups import delete_old_backups, take_base_backup
 from kmapp.runtime.embedded.wal_archive import get_cluster_folder
@@ -31,7 +32,8 @@ class Command(BaseCommand):
             with stack.database_server():
                 folder = get_cluster_folder(server.archive, server.data)
                 backup = take_base_backup(server.url(), folder)
-                deleted = delete_old_backups(folder, settings.PITR_DAYS)
+                # Not by a clock that stepped forward.
+                deleted = delete_old_backups(folder, settings.PITR_DAYS, steady_time())
         except CannotStart as reason:
             raise CommandError(str(reason)) from reason
         size = sum(path.stat().st_size for path in backup.folder.iterdir()) / MEGABYTE

@@ -34,7 +34,10 @@ class Command(BaseCommand):
         try:
             call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
         except OperationalError as error:
-            raise CommandError(f"{str(error).strip()}\n{UNREACHABLE % settings.COMMAND}") from error
+            reason = str(error).strip()
+            if getattr(error.__cause__, "sqlstate", None):  # of a statement: a lock, for example
+                raise CommandError(reason) from error
+            raise CommandError(f"{reason}\n{UNREACHABLE % settings.COMMAND}") from error
         bootstrap_output = StringIO()
         call_command("bootstrap", json=True, stdout=bootstrap_output)
         deviations = list_deviations()

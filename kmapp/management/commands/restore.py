@@ -68,7 +68,7 @@ class Command(BaseCommand):
         source.add_argument(
             "--until",
             metavar="TIME",
-            help="such as 2026-11-25T14:30:00 (local time, or with an offset), or latest",
+            help="such as 2026-11-25T14:30:00+01:00 (without an offset: in TIME_ZONE), or latest",
         )
         parser.add_argument(
             "--former",
@@ -136,6 +136,8 @@ class Command(BaseCommand):
                 "--until restores the embedded PostgreSQL, with PITR_DAYS set as when it ran. For "
                 "your own server, see 'Point-in-time recovery' in docs/operations.md."
             )
+        if until:
+            self.stdout.write(f"The state of {until:%Y-%m-%d %H:%M:%S} UTC is restored.")
         with stack.locked_data_folder():
             recovered = recover(server, until, self.stdout.write)
         self.stdout.write(f"The last transaction is of {recovered.last or 'the base backup'}.")
@@ -197,12 +199,12 @@ def _describe_differences(server: Postgres, former: Path | None, restored: Resto
 
 
 def parse_time(text: str) -> datetime:
-    """Return a past moment; without an offset, the time is local."""
+    """Return a past moment; without an offset, the time is in TIME_ZONE, which Django sets."""
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
         raise CommandError(
-            f"{text!r} is not a time. Write 2026-11-25T14:30:00 or latest."
+            f"{text!r} is not a time. Write 2026-11-25T14:30:00+01:00 or latest."
         ) from None
     if moment > datetime.now(UTC):
         raise CommandError(f"{moment:%Y-%m-%d %H:%M:%S} UTC has not come yet.")

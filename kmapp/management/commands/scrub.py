@@ -31,10 +31,11 @@ class Command(BaseCommand):
         parser.add_argument("--url", default="", help="superuser URL of the server; see provision")
 
     def handle(self, *, url: str, **_: Any) -> None:
+        server_url = get_server_url(url)  # first, because the tables may take hours
         try:
             with stack.database_server():
                 rewrite_tables(get_owner_address(), self._report)
-                renew_write_ahead_log(get_server_url(url))
+                renew_write_ahead_log(server_url)
             self._report("write-ahead log: renewed")
         except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
             raise CommandError(str(reason)) from reason

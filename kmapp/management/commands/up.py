@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.outbox import heartbeats
 from kmapp.runtime import stack, tracing
+from kmapp.runtime.private_files import replace_private_file
 from kmapp.runtime.processes import CannotStart
 from kmapp.runtime.supervisor import Stopped, Supervisor
 
@@ -130,10 +131,9 @@ def _find_worker_problem() -> str:
 
 def _store_login(credentials: dict[str, str | None]) -> None:
     """Store credentials that are displayed only once, so that every start can repeat them."""
-    stored = _load_login() | {name: value for name, value in credentials.items() if value}
-    path: Path = settings.DATA_DIR / "credentials.json"
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(stored, indent=1))
+    if new := {name: value for name, value in credentials.items() if value}:
+        stored = json.dumps(_load_login() | new, indent=1)
+        replace_private_file(settings.DATA_DIR / "credentials.json", stored.encode())
 
 
 def _load_login() -> dict[str, str]:

@@ -11,7 +11,8 @@ from django.conf import settings
 from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import env
-from kmapp.runtime.embedded.base_backups import list_base_backups
+from kmapp.runtime.embedded.base_backups import list_cluster_backups
+from kmapp.runtime.embedded.wal_archive import get_cluster_folder
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
@@ -56,7 +57,8 @@ def check_archive() -> Iterator[DoctorFinding]:
     if not settings.PITR_DAYS or env.text("DATABASE_URL"):
         yield ok("point-in-time recovery is off")
         return
-    backups = list_base_backups(settings.BACKUPS_DIR / "pitr")
+    cluster = get_cluster_folder(settings.BACKUPS_DIR / "pitr", settings.DATA_DIR / "postgres")
+    backups = [each for each in list_cluster_backups(cluster) if each.is_continued()]
     age = datetime.now(UTC) - backups[-1].ended if backups else None
     if age is None or age > BACKUP_AGE:
         text = (

@@ -91,9 +91,9 @@ def take_base_backup(url: str, folder: Path) -> BaseBackup:
     return backup
 
 
-def delete_old_backups(folder: Path, days: int) -> list[BaseBackup]:
+def delete_old_backups(folder: Path, days: int, now: datetime) -> list[BaseBackup]:
     """Delete what no moment of the last `days` needs, and return the deleted base backups."""
-    since = datetime.now(UTC) - timedelta(days=days)
+    since = now - timedelta(days=days)
     backups = list_cluster_backups(folder)
     usable = [backup for backup in backups if backup.is_continued()]
     if not usable:

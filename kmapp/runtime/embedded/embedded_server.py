@@ -30,7 +30,7 @@ class EmbeddedServer(ABC):
         program = self.program()
         process = self.process = processes.start(program, self.log)
         started = processes.wait_until(
-            lambda: process.poll() is not None or program.ready(), processes.PATIENCE
+            lambda: process.poll() is not None or program.ready(), program.patience
         )
         if process.poll() is not None or not started:
             processes.kill_session(process)

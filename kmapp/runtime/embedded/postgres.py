@@ -55,6 +55,9 @@ PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # the cluster must not depend on the calle
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Postgres creates it
 MEGABYTE = 2**20
 INDEX_MEMORY = (256, 2048)  # megabytes for an index build: at least, at most
+# After a crash, the server first replays its log, up to `max_wal_size`, and from the start if it is
+# stopped meanwhile.
+RECOVERY_SECONDS = 900.0
 NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -105,6 +108,7 @@ class Postgres(EmbeddedServer):
             name="postgres",
             argv=[str(self._get_binaries() / "postgres"), "-D", str(data), *options],
             ready=self.responds,
+            patience=RECOVERY_SECONDS,
             env=PLAIN | self._ignore_stale_lock_file(),
             account=self.account,
             # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
