@@ -2,7 +2,8 @@
 
 The client ID of a memory is derived from the key and a generation. A deleted memory is forgotten
 and keeps its client ID, so the next memory under the same key is the next generation. The last
-generation is not forgotten but expires, so that it can be used again and again.
+generation is not forgotten: it loses its text and metadata and expires, so that it can be used
+again and again.
 """
 
 import json
@@ -19,6 +20,7 @@ from interop.protocol_view import ProtocolView
 from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
+DELETED_TEXT = "Deleted."  # of the last generation
 CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
 # Codes of native errors: the memory is not there any more; its client ID is used by another one.
 GONE = ("wrong_status", "not_found", "gone")
@@ -83,8 +85,11 @@ class KeyedMemory:
                     raise
 
     def _expire(self, memory: Memory) -> bool:
-        """End the recall of a memory; return False if a person would have to approve that."""
-        body = {"id": memory["id"], "expires_at": now()}
+        """Empty a memory and end its recall; return False if a person would have to approve that.
+
+        It is emptied because lists may contain expired memories.
+        """
+        body = {"id": memory["id"], "text": DELETED_TEXT, "metadata": {}, "expires_at": now()}
         changed = self.view.post_native("/v1/memory/update", body)
         if "supersedes" not in changed:
             return True

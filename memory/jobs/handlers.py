@@ -108,7 +108,7 @@ def extract_memories(jobs: Sequence[Job]) -> None:
         except (Conflict, OverBudget) as error:
             _report_refusal(job, error.code)
             if isinstance(error, Conflict) and error.code != TOO_MANY:
-                raise  # a memory changed meanwhile; each attempt asks the model again
+                raise  # a memory changed meanwhile; each attempt asks the model to decide again
             seconds = error.retry_after if isinstance(error, OverBudget) else QUEUE_PAUSE
             raise RetryLater(error.code, seconds=seconds) from error
 

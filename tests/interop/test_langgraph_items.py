@@ -63,8 +63,10 @@ def test_key_can_be_deleted_and_put_any_number_of_times(
         for query in ({}, {"query": "tea"}):
             assert search_items(agent, namespace_prefix=["users"], **query) == []
         delete_tea(agent)
-    statuses = [entry.status for entry in makers.rows(MemoryEntry, acme)]
-    assert sorted(statuses) == ["active", "forgotten"]
+    rows = makers.rows(MemoryEntry, acme)
+    assert sorted(entry.status for entry in rows) == ["active", "forgotten"]
+    expired = makers.get(MemoryEntry, acme, status="active")
+    assert (expired.content, expired.slots) == (key_value_memory.DELETED_TEXT, {})
 
 
 def test_last_generation_is_forgotten_if_its_changes_need_a_review(

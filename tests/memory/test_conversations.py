@@ -121,10 +121,13 @@ def test_facts_are_extracted_once_despite_an_outage_of_the_embedder(
     agent: Agent, acme: Account, chat: FakeProvider, settings: Settings
 ) -> None:
     agent.post("memory/store", {"text": DOG, "user_id": "mira"}, 201)
-    chat.become(reply=scripted_reply([fact(CAT, importance=1.0)], [decision(0, "ADD")]))
+    with_phone = fact(CAT, importance=1.0, entities=["13812345678"])
+    chat.become(reply=scripted_reply([with_phone], [decision(0, "ADD")]))
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"  # nothing answers
     event = add_conversation(agent, "I have a cat.")
     assert (event["state"], event["reason"]) == ("PENDING", "km_provider_error")
+    [[_number, stored]] = makers.get(Extraction, acme).said["facts"]["items"]
+    assert (stored["text"], stored["entities"]) == (CAT, ["[phone]"])
     settings.EMBEDDING_BASE_URL = chat.url
     with acting(acme):
         Delivery.objects.of(acme).open().update(due_at=Now())

@@ -74,7 +74,8 @@ def test_htmx_forms_work_without_javascript() -> None:
 
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 TEXT_FIELD = re.compile(
-    r'<input(?![^>]*\stype="(?:hidden|checkbox|radio|file)")|components/field\.html|{{ field'
+    r'<input(?![^>]*\stype="(?:hidden|checkbox|radio|file)")'
+    r"|components/(?:field|filter_fields)\.html|{{ field"
 )
 DEFAULT_BUTTON = re.compile(
     r'components/default_button\.html|<button(?![^>]*\sform=)[^>]*\stype="submit"[^>]*>'
