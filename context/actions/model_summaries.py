@@ -93,7 +93,8 @@ def summarise_result(account_id: UUID, pk: UUID) -> None:
 def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     """Summarise the older part of a conversation from its stored messages."""
     with acting(account_id):
-        row = ContextSummary.objects.of(account_id).filter(pk=pk, summary_by="").first()
+        rows = ContextSummary.objects.of(account_id).exclude(text="")  # expired ones
+        row = rows.filter(pk=pk, summary_by="").first()
         messages = _load_messages(account_id, row.bodies) if row else []
         settings_row = ContextSettings.objects.get_or_default(account_id)
     if row is None:
@@ -112,7 +113,7 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
         record_failure(account_id, ContextSummary, pk, ExtractiveReason.BAD_ANSWER)
         return
     with acting(account_id):
-        ContextSummary.objects.of(account_id).filter(pk=pk).update(
+        rows.filter(pk=pk).update(
             text=redact(summary, settings_row.account.redact)[0],
             summary_by=settings.CHAT_MODEL[:200],
             extractive="",

@@ -15,9 +15,11 @@ from context.models import (
 )
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
+from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.database.steady_clock import steady_time
 
 BATCH = 1_000
+SCAN_SECONDS = 60  # for a statement that reads the summaries of all conversations
 ONE_DAY = timedelta(days=1)
 # Summaries that do not have to state which messages of their conversation memory has received: it
 # received none with them, or a longer one states it.
@@ -53,6 +55,7 @@ def remove_expired_inputs(account_id: UUID) -> int:
     removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
     _delete_before(account_id, ContextSummary, "created_at", cutoff, UNNEEDED_SUMMARIES)
     with acting(account_id):
+        extend_statement_timeout(connection, SCAN_SECONDS)
         expired = ContextSummary.objects.of(account_id).filter(created_at__lt=cutoff)
         expired.exclude(text="").update(text="")
     _delete_before(account_id, ContextBody, "used_on", (cutoff - ONE_DAY).date())
@@ -71,6 +74,7 @@ def _delete_before(
 
 def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date, condition: str) -> int:
     with acting(account_id), connection.cursor() as cursor:
+        extend_statement_timeout(connection, SCAN_SECONDS)
         cursor.execute(
             f"DELETE FROM {table} WHERE account_id = %s AND id IN (SELECT id FROM {table} "  # noqa: S608 - ours
             f"WHERE account_id = %s AND {column} < %s AND ({condition}) "

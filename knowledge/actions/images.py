@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Sum
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from PIL import Image, UnidentifiedImageError
 
@@ -18,6 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.database.raw_sql import fetch_all
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.errors import Invalid, TooLarge
 from knowledge.actions.virus_scan import refuse_infected
 from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
@@ -128,7 +128,7 @@ def delete_orphaned_images(account_id: UUID) -> int:
     """
     with acting(account_id):
         images = KnowledgeImage.objects.of(account_id)
-        old = images.filter(created_at__lt=timezone.now() - ORPHAN_AGE)
+        old = images.filter(created_at__lt=SteadyTime() - ORPHAN_AGE)
         digests = set(old.values_list("sha256", flat=True))
         if not digests:
             return 0

@@ -10,6 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from context.actions.assemble import prepare_call, store_call
+from context.actions.model_summaries import summarise_conversation
 from context.actions.retention import remove_expired_inputs
 from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
@@ -225,6 +226,15 @@ def test_summary_that_sent_nothing_to_memory_is_deleted_when_it_expires(acme: Ac
     assert makers.count(ContextSummary, acme, flushed=False) == 1
     expire_summaries(acme)
     assert makers.count(ContextSummary, acme) == 0
+
+
+def test_expired_summary_gets_no_text(acme: Account, chat: FakeProvider) -> None:
+    reply_with(chat, "The user asked after the kiln in every turn and was told it is well.")
+    call(acme, talk(6, characters=600), **SMALL)
+    expire_summaries(acme)
+    row = makers.get(ContextSummary, acme)
+    summarise_conversation(acme.pk, row.pk)  # as a job that was delayed
+    assert makers.get(ContextSummary, acme).text == row.text == ""
 
 
 def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:

@@ -161,7 +161,7 @@ class RuleLife(RuleBasedStateMachine):
         side.agent.post(path, body, 200)
         before = side.rules.get(one.replaced or "")
         one.go("shadow")
-        if before and before.state == "disabled":
+        if before:
             before.go("active", before.replaced)
 
     @step(who=sides, number=picks)
