@@ -2,6 +2,7 @@
 
 import pytest
 from playwright.sync_api import Dialog, Route, expect
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -105,6 +106,17 @@ def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     page.get_by_role("button", name="Send").click()  # no answer comes
     # It does not say that nothing was sent.
     expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
+
+
+def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:
+    settings.THROTTLES = {**settings.THROTTLES, "verify": 1}
+    page = client.page
+    client.go("/ledger/")
+    button = page.get_by_role("button", name="Verify the ledger")
+    button.click()
+    expect(page.locator("#checked section")).to_be_visible()
+    button.click()
+    expect(page.get_by_role("alert")).to_contain_text("Too many checks.")
 
 
 def test_download_can_be_repeated(client: Visitor) -> None:
