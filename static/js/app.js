@@ -56,11 +56,12 @@
   document.addEventListener("htmx:responseError", ({ detail }) => {
     if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
   });
-  document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
-  document.addEventListener("htmx:timeout", ({ detail }) => {
-    const onlyReads = detail.requestConfig.verb === "get";
+  const onLost = ({ detail }) => {
+    const onlyReads = detail.requestConfig.verb === "get"; // a change may be saved before the connection breaks
     warn(onlyReads ? body.dataset.sayOffline : body.dataset.sayTimeout);
-  });
+  };
+  document.addEventListener("htmx:sendError", onLost);
+  document.addEventListener("htmx:timeout", onLost);
 
   // --- A form that is being sent shows it, and is not sent again ----------------------------------------
 

@@ -106,6 +106,10 @@ def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     page.get_by_role("button", name="Send").click()  # no answer comes
     # It does not say that nothing was sent.
     expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
+    page.get_by_role("button", name="Close").click()
+    page.route("**/rows/", lambda route: route.abort())  # nor if the connection breaks
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
 
 
 def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:
