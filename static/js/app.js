@@ -96,6 +96,18 @@
     if (verb !== "get" && !detail.keepIndicators) release(elt); // those of a redirect stay
   });
 
+  // --- The second click of a double click is not meant for what the first one brought --------------------
+
+  let isAnswered = false; // since the first click
+  document.addEventListener("htmx:beforeSwap", () => (isAnswered = true));
+  const onClick = (event) => {
+    if (event.detail < 2) isAnswered = false;
+    if (!isAnswered) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  document.addEventListener("click", onClick, { capture: true });
+
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
   let valuesAtFirst = "";

@@ -112,6 +112,24 @@ def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
 
 
+def test_second_click_of_a_double_click_does_nothing_to_what_came_in(client: Visitor) -> None:
+    page, mouse = client.page, client.page.mouse
+    first, second = page.locator("#row-1"), page.locator("#row-2")
+    place = first.get_by_role("button", name="Drop").bounding_box()
+    assert place
+    mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    for number in (1, 2):
+        mouse.down(click_count=number)
+        mouse.up(click_count=number)
+        expect(first).to_have_count(0)
+        expect(page.locator(".htmx-request, .htmx-settling")).to_have_count(0)
+    page.wait_for_timeout(200)
+    expect(second).to_be_visible()
+    mouse.down()
+    mouse.up()
+    expect(second).to_have_count(0)
+
+
 def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:
     settings.THROTTLES = {**settings.THROTTLES, "verify": 1}
     page = client.page
