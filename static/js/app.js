@@ -13,11 +13,21 @@
 
   // --- Notices ---------------------------------------------------------------------------------------
 
+  // Behind an open dialog, a refusal is neither announced nor within reach: the dialog shows it.
+  function placeOfRefusals() {
+    const dialog = document.querySelector("#dialog[open]");
+    if (!dialog) return notices;
+    dialog.querySelector(".dialog-notices")?.remove();
+    const place = document.createElement("div");
+    place.className = "dialog-notices";
+    return dialog.appendChild(place);
+  }
+
   function warn(text) {
     const template = document.getElementById("notice-error");
     const notice = template.content.firstElementChild.cloneNode(true);
     notice.querySelector("[data-text]").textContent = text;
-    notices.append(notice);
+    placeOfRefusals().append(notice);
   }
 
   // A notice leaves by itself, except an error, or while it holds the focus or the pointer.
@@ -133,6 +143,7 @@
     const overtaken = detail.xhr.status === 409 && detail.target !== notices; // nothing left to ask
     const kept = detail.xhr.status >= 400 && !overtaken;
     if (fromDialog && detail.target !== dialog && !kept) dialog.close();
+    if (detail.target === notices) detail.target = placeOfRefusals();
   });
   // A click on the backdrop begins there: a selection that ends there does not close what it began in.
   let pressed = null;

@@ -65,6 +65,24 @@ def test_dialog_stays_for_selections_and_asks_before_words_are_discarded(client:
     expect(words).to_be_hidden()
 
 
+def test_dialog_shows_refusals_and_keeps_what_was_typed(client: Visitor) -> None:
+    page = client.page
+    ask = "window.htmx.ajax('GET', '/refuses/', '#said').catch(() => null)"
+    page.locator("#open").click()
+    words = page.get_by_label("Words")
+    words.fill("coffee")
+    refusal = page.locator("#dialog").get_by_role("alert")
+    page.evaluate(ask)
+    expect(refusal).to_contain_text("Someone <b>approved</b> it first.")
+    page.route("**/refuses/", lambda route: route.abort())
+    page.evaluate(ask)
+    expect(refusal).to_contain_text("Cannot reach the server")  # in place of the first one
+    expect(words).to_have_value("coffee")
+    refusal.get_by_role("button", name="Close").click()
+    expect(refusal).to_have_count(0)
+    expect(words).to_be_visible()
+
+
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
     client: Visitor, acme: Account
 ) -> None:
