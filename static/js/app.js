@@ -135,6 +135,8 @@
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
     if (detail.target?.id !== "dialog" || detail.target.open) return;
     valuesAtFirst = valuesOf(detail.target);
+    const heading = detail.target.querySelector("h2"); // names the dialog
+    if (heading) detail.target.setAttribute("aria-label", heading.textContent);
     detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
