@@ -69,6 +69,9 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     text = html(reviewer.get(f"{here}?from=3&to=1", headers=HTMX))
     assert "<html" not in text
     assert "From version 1 to version 3" in text
+    assert 'hx-target="#compared" hx-swap="outerHTML" hx-push-url="true"' in html(
+        reviewer.get(here)
+    )
     for page in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
         assert page in text
     assert "<ins>six</ins>" in html(reviewer.get(f"{here}?from=1&to=3"))
