@@ -73,6 +73,22 @@
   document.addEventListener("htmx:sendError", onLost);
   document.addEventListener("htmx:timeout", onLost);
 
+  // --- A form in a part of the page asks before another part takes its place and what was typed is lost --
+
+  const isChanged = (field) =>
+    field.matches("select")
+      ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+      : field.value !== field.defaultValue;
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const form = event.detail.target.querySelector("form[data-asks]");
+    if (!form || form.contains(event.detail.requestConfig.elt)) return;
+    const fields = [...form.querySelectorAll("input:not([type=hidden]), textarea, select")];
+    const isTyped = form.dataset.asks === "always" || fields.some(isChanged);
+    if (!isTyped || window.confirm(body.dataset.sayDiscard)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  });
+
   // --- A form that is being sent shows it, and is not sent again ----------------------------------------
 
   const PATIENCE = 15_000; // milliseconds, as those of htmx; a person may have stopped the next page

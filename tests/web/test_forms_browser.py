@@ -10,6 +10,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
 from tests import makers
 from tests.web.browser import Visitor
+from tests.web.proposals import propose
 from tests.web.test_page_account import REFUSAL
 
 pytestmark = [
@@ -81,6 +82,27 @@ def test_dialog_shows_refusals_and_keeps_what_was_typed(client: Visitor) -> None
     refusal.get_by_role("button", name="Close").click()
     expect(refusal).to_have_count(0)
     expect(words).to_be_visible()
+
+
+def test_edited_proposal_asks_before_another_one_is_opened(client: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = client.page
+    client.go("/review/")
+    second = page.locator("[data-opens] a", has_text="Second words.")
+    page.keyboard.press("e")
+    text = page.get_by_label("Text")
+    expect(text).to_be_focused()
+    text.fill("Other words.")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    second.click()
+    expect(text).to_have_value("Other words.")
+    page.once("dialog", lambda dialog: dialog.accept())
+    second.click()
+    expect(page.locator(".proposal-text")).to_have_text("Second words.")
+    page.keyboard.press("e")
+    expect(text).to_have_value("Second words.")
+    page.locator("[data-opens] a", has_text="First words.").click()  # nothing was typed
+    expect(page.locator(".proposal-text")).to_have_text("First words.")
 
 
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
