@@ -85,6 +85,32 @@ def test_passkey_signs_in_alone_and_as_second_factor_until_it_is_removed(
         assert page.url.endswith("/sign-in/")
 
 
+HOLD_REQUESTS = """
+() => {
+  window.requests = 0;
+  navigator.credentials.get = () => {
+    window.requests += 1;
+    return new Promise(() => {});
+  };
+}
+"""
+
+
+def test_pressing_twice_asks_for_the_passkey_once(named: Visitor) -> None:
+    sign_out(named)
+    named.go("/sign-in/")
+    page = named.page
+    page.evaluate(HOLD_REQUESTS)
+    page.get_by_role("button", name="Sign in with a passkey").dblclick()
+    for _each in range(50):  # a page of ours evaluates no text that it would wait by
+        if page.evaluate("window.requests"):
+            break
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.requests") == 1
+    assert page.locator("[data-passkey-error='failed']").is_hidden()
+
+
 def test_address_without_a_name_is_explained(visitor: Visitor) -> None:
     visitor.go("/sign-in/")
     visitor.page.get_by_role("button", name="Sign in with a passkey").click()
