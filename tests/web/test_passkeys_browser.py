@@ -63,7 +63,7 @@ def test_passkey_signs_in_alone_and_as_second_factor_until_it_is_removed(
         page.wait_for_url("**/security/recovery-codes/")
         assert page.locator(".codes li").count() == 10
         named.go("/security/")
-        assert page.get_by_text("My laptop").is_visible()
+        assert page.get_by_role("link", name="My laptop").count() == 2, "to rename and to remove it"
 
         sign_out(named)
         named.go("/sign-in/")
