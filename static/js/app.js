@@ -80,7 +80,9 @@
       ? [...field.options].some((option) => option.selected !== option.defaultSelected)
       : field.value !== field.defaultValue;
   document.addEventListener("htmx:beforeRequest", (event) => {
-    const form = event.detail.target.querySelector("form[data-asks]");
+    const { target } = event.detail;
+    const place = target.closest(".notice") ? body : target; // an undo opens what it restores
+    const form = place.querySelector("form[data-asks]");
     if (!form || form.contains(event.detail.requestConfig.elt)) return;
     const fields = [...form.querySelectorAll("input:not([type=hidden]), textarea, select")];
     const isTyped = form.dataset.asks === "always" || fields.some(isChanged);

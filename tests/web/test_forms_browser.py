@@ -103,6 +103,17 @@ def test_edited_proposal_asks_before_another_one_is_opened(client: Visitor, acme
     expect(text).to_have_value("Second words.")
     page.locator("[data-opens] a", has_text="First words.").click()  # nothing was typed
     expect(page.locator(".proposal-text")).to_have_text("First words.")
+    page.keyboard.press("a")
+    expect(page.locator(".proposal-text")).to_have_text("Second words.")
+    page.keyboard.press("e")
+    text.fill("Other words.")
+    undo = page.get_by_role("button", name="Undo")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    undo.click()
+    expect(text).to_have_value("Other words.")
+    page.once("dialog", lambda dialog: dialog.accept())
+    undo.click()
+    expect(page.locator(".proposal-text")).to_have_text("First words.")
 
 
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
