@@ -144,6 +144,17 @@ def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ad
         User.objects.filter(pk=other.pk).update(is_active=is_active)
         answer = admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"})
         assert answer.status_code == status
+    assert answer.headers["Location"] == "/", "the list of members is for admins"
+
+
+def test_admin_who_leaves_is_not_sent_to_the_members(
+    admin: Client, acme: Account, ada: User
+) -> None:
+    makers.member(acme, "second", role="admin")
+    own = makers.get(Membership, acme, user=ada)
+    path = f"/members/{own.pk}/remove/"
+    assert "another admin can add you again" in page(admin.get(path))
+    assert admin.post(path).headers["Location"] == "/"
 
 
 def test_changes_of_a_member_use_the_current_row(acme: Account, ada: User, alice: User) -> None:

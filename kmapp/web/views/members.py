@@ -1,5 +1,6 @@
 """Members of the account and their roles."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from uuid import UUID
 
@@ -168,7 +169,7 @@ def role(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(
         request,
         _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},
-        "web:members",
+        _find_next_page(request, member, ROLE_PERMISSIONS[new_role]),
     )
 
 
@@ -180,12 +181,21 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     token = signing.dumps([str(member.account_id), str(member.user_id), member.role], salt=REMOVED)
     remove_member(member, actor=request.actor)
     disconnect_removed(member.account_id, member.user, actor=request.actor)
+    may_undo = member.user_id != request.user.pk
     return redirect_with_notice(
         request,
         _("%(who)s no longer has access to this account.") % {"who": member.user.email},
-        "web:members",
-        undo=reverse("web:member_restore", args=[token]),
+        _find_next_page(request, member, ()),
+        undo=reverse("web:member_restore", args=[token]) if may_undo else "",
     )
+
+
+def _find_next_page(
+    request: WebRequest, member: Membership, permissions: Collection[Permission]
+) -> str:
+    """Return the list of members, or home for a person who may no longer open the list."""
+    is_own = member.user_id == request.user.pk
+    return "web:home" if is_own and Permission.MEMBERS not in permissions else "web:members"
 
 
 @page_view("POST", needs=Permission.MEMBERS)
