@@ -1,6 +1,7 @@
 """Pages of keys, members, operations and the ledger."""
 
 import re
+from html import unescape
 
 import pytest
 from django.core.cache import cache
@@ -135,6 +136,21 @@ def test_role_that_someone_else_changed_stays(admin: Client, acme: Account, alic
     for _each in range(2):  # the second one is the same request again
         assert admin.post(path, {"role": "reviewer", "former": "viewer"}).status_code == 302
     assert makers.get(Membership, acme, user=alice).role == "reviewer"
+
+
+def test_change_of_a_role_can_be_undone(admin: Client, acme: Account, alice: User) -> None:
+    member = makers.get(Membership, acme, user=alice)
+    path = f"/members/{member.pk}/role/"
+    answer = admin.post(path, {"role": "admin", "former": "editor"}, follow=True)
+    [undo] = set(re.findall(rf'action="({path}\?[^"]+)"', answer.content.decode()))
+    assert makers.get(Membership, acme, user=alice).role == "admin"
+    by_script = admin.post(unescape(undo), headers=HTMX)
+    assert by_script.headers["HX-Redirect"] == "/members/"
+    assert makers.get(Membership, acme, user=alice).role == "editor"
+    assert f"{path}?" not in page(admin.get("/members/")), "an undo is not undone"
+    with acting(acme):
+        change_role(member, role="viewer", actor=SYSTEM)
+    assert admin.post(unescape(undo)).status_code == 409
 
 
 def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ada: User) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
@@ -159,18 +160,21 @@ def _is_managed(request: WebRequest, user: User) -> bool:
 
 @page_view("POST", needs=Permission.MEMBERS)
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Change the role of a member. The URL of an undo has the values of the form."""
     member = _get_member(request, pk)
-    value = request.POST.get("role", "")
+    values = request.POST if "role" in request.POST else request.GET
+    value = values.get("role", "")
     if value not in Membership.Role.values:
         raise Invalid(_("Choose one of the roles."))
     new_role = Membership.Role(value)
-    former = request.POST.get("former", "")
-    change_role(member, role=new_role, actor=request.actor, former=former)
-    return redirect_with_notice(
-        request,
-        _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},
-        _find_next_page(request, member, ROLE_PERMISSIONS[new_role]),
-    )
+    change_role(member, role=new_role, actor=request.actor, former=values.get("former", ""))
+    page = _find_next_page(request, member, ROLE_PERMISSIONS[new_role])
+    undo = ""
+    if values is request.POST and new_role != member.role and page == "web:members":
+        query = urlencode({"role": member.role, "former": new_role})
+        undo = f"{reverse('web:member_role', args=[pk])}?{query}"
+    text = _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label}
+    return redirect_page(request, reverse(page), notice=text, undo=undo)
 
 
 @page_view("GET", "POST", needs=Permission.MEMBERS)
