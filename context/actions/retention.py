@@ -39,6 +39,15 @@ def inputs_days(settings: ContextSettings) -> int:
     return settings.inputs_days or DEFAULT_INPUTS_DAYS
 
 
+def count_expiring_inputs(settings: ContextSettings, days: int | None) -> int:
+    """Return how many stored inputs a shorter retention period would delete. Inside `acting`."""
+    period = days or DEFAULT_INPUTS_DAYS
+    if period >= inputs_days(settings):
+        return 0
+    cutoff = steady_time() - timedelta(days=period)
+    return ContextInput.objects.of(settings.account_id).filter(created_at__lt=cutoff).count()
+
+
 def remove_expired_inputs(account_id: UUID) -> int:
     """Delete expired inputs, summaries, parts and comparisons; return the number of inputs.
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from context.actions.retention import count_expiring_inputs
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
 from context.reports import report_labels
@@ -30,6 +32,7 @@ def settings(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def set_settings(request: WebRequest) -> HttpResponse:
+    """Change a section. A period that deletes inputs now needs confirmation of their number."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("This settings section does not exist. Reload the page and try again."))
@@ -37,7 +40,12 @@ def set_settings(request: WebRequest) -> HttpResponse:
     form = SECTIONS[section].of(row, request.POST)
     if not form.is_valid():
         return _render_page(request, row, {section: form})
-    message = save_form_values(request, form.values())
+    values = form.values()
+    expiring = count_expiring_inputs(row, values["inputs_days"]) if section == "inputs" else 0
+    if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
+        context = {"form": form, "section": section, "expiring": expiring}
+        return render(request, "context/settings/confirm.html", context)
+    message = save_form_values(request, values)
     return redirect_with_notice(request, message, f"{reverse('context:settings')}#{section}")
 
 

@@ -161,9 +161,8 @@ def _find_missing_step(request: WebRequest) -> str:
     is_from_company = company is not None and company.account_id == access.account_id
     # The owner of the installation can enter when the provider fails.
     if access.requires_company_sign_in and not is_from_company and not request.user.is_superuser:
-        here = request.get_full_path() if request.method in READING else reverse("web:home")
         step = reverse("company_start", args=[access.slug])
-        return f"{step}?{urlencode({'next': here})}"
+        return f"{step}?{urlencode({'next': _find_page(request)})}"
     is_checked = company is not None and is_from_company and company.checks_second_factor
     if access.require_second_factor and not is_checked and not has_second_factor(request.user):
         return reverse("mfa_index")
@@ -230,6 +229,13 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     if request.method in READING:
         return redirect_to_login(request.get_full_path())
     return redirect_to_login(_find_path(request.headers.get("Referer")))  # it has the form
+
+
+def _find_page(request: WebRequest) -> str:
+    """Return the page to which a step of the sign-in leads back: of a part, the page with it."""
+    if request.htmx:
+        return _find_path(request.htmx.current_url)
+    return request.get_full_path() if request.method in READING else reverse("web:home")
 
 
 def _find_path(url: str | None) -> str:

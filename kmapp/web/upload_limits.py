@@ -15,19 +15,20 @@ class PageBodyLimit(Middleware):
     """Middleware that refuses too large bodies without reading them. Needs `request.user`."""
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:
-        if is_api(request.path_info) or not _render_too_large(request):
+        refusal = "" if is_api(request.path_info) else _find_refusal(request)
+        if not refusal:
             return self.get_response(request)
         skip_body(request)
-        return render_error(
-            request,
-            TooLarge(
-                _("The request is too large, and nothing was saved. Send less data and try again.")
-            ),
-        )
+        return render_error(request, TooLarge(refusal))
 
 
-def _render_too_large(request: WSGIRequest) -> bool:
+def _find_refusal(request: WSGIRequest) -> str:
+    """Return why the body is refused, or an empty string."""
     size = get_content_length(request)
     if size <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # avoids loading the user for most pages
-        return False
-    return size > settings.UPLOAD_MAX_BYTES or not request.user.is_authenticated
+        return ""
+    if size > settings.UPLOAD_MAX_BYTES:
+        return _("The request is too large, and nothing was saved. Send less data and try again.")
+    if not request.user.is_authenticated:
+        return _("You are signed out, and nothing was saved. Sign in, then send it again.")
+    return ""

@@ -70,7 +70,7 @@ def _load_chunks(request: WebRequest, row: KnowledgeDocument) -> dict[str, Any]:
     version = next((each for each in versions if each == request.GET.get("index")), versions[0])
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
     cited, position = _find_cited(request, chunks)
-    number = position // CHUNKS_PER_PAGE + 1 if cited else request.GET.get("page")
+    number = request.GET.get("page") or position // CHUNKS_PER_PAGE + 1
     page = Paginator(chunks.order_by("chunk_index"), CHUNKS_PER_PAGE).get_page(number)
     return {
         "page": page,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -103,7 +104,8 @@ def search_passages(request: WebRequest, form: PassageSearchForm) -> HttpRespons
     """Search outside the account's transaction, because the embedder is called."""
     if not form.is_valid():
         context = {"form": form, "matches": []}
-        return render_part(request, TEMPLATE, "list", context, status=400)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY  # of it, htmx shows the errors
+        return render_part(request, TEMPLATE, "list", context, status=status)
     return AfterCommit(partial(_render_matches, request, form), outside_transaction=True)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from kmapp.errors import Conflict, Gone, NotFound
 from memory.models import ErasedEntry, MemoryEntry
@@ -15,8 +16,8 @@ def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> 
     entry = rows.with_verify_on_read(account_id).filter(pk=entry_id).first()
     if entry is None:
         if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
-            raise Gone("This memory was erased.")
-        raise NotFound("Memory not found.")
+            raise Gone(_("This memory was erased."))
+        raise NotFound(_("Memory not found."))
     if version is not None and entry.version != version:
         raise stale_version_error(entry)
     return entry
@@ -53,7 +54,7 @@ def lock_against_erasure(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 
 def stale_version_error(entry: MemoryEntry) -> Conflict:
     return Conflict(
-        f"Someone else changed this memory. It is now at version {entry.version}.",
+        _("Someone else changed this memory. It is now at version %(n)d.") % {"n": entry.version},
         code="stale_version",
         details={"version": entry.version},
     )
@@ -61,7 +62,8 @@ def stale_version_error(entry: MemoryEntry) -> Conflict:
 
 def wrong_status_error(entry: MemoryEntry, advice: str) -> Conflict:
     return Conflict(
-        f"This memory is {entry.get_status_display()}. {advice}",
+        _("This memory is %(status)s. %(advice)s")
+        % {"status": entry.get_status_display(), "advice": advice},
         code="wrong_status",
         details={"status": entry.status, "version": entry.version},
     )

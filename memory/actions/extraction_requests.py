@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
@@ -113,7 +114,7 @@ def enqueue_rewrite(
     context: MessageContext, entry: MemoryEntry, instruction: str
 ) -> QueuedExtraction:
     if entry.status != MemoryEntry.Status.ACTIVE:
-        raise wrong_status_error(entry, "Only an active memory can be changed.")
+        raise wrong_status_error(entry, _("Only an active memory can be changed."))
     source_input = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
     return _enqueue(context, Kind.REWRITE, source_input)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
@@ -38,7 +39,7 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
     """Rate a memory. There is one rating per rater and run: another one replaces it."""
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.status not in RATEABLE:
-        raise wrong_status_error(entry, "Only active and superseded memories can be rated.")
+        raise wrong_status_error(entry, _("Only active and superseded memories can be rated."))
     key = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
     existing = MemoryRating.objects.of(decision.account_id).filter(**key).first()
     rating = existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **key)

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM
 from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
@@ -150,8 +151,10 @@ def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
         return
     if not withhold_mismatches(entry.account_id, [entry]):
         raise Conflict(
-            "This memory differs from its sealed state, so it cannot be changed."
-            " Restore its row in the database, or erase the memory.",
+            _(
+                "This memory differs from its sealed state, so it cannot be changed. Restore its "
+                "row in the database, or erase the memory."
+            ),
             code=WITHHELD,
         )
 

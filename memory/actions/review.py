@@ -70,7 +70,7 @@ class Decision:
         """Give the memory these values. Raise Conflict unless its status is one of `when`."""
         entry = lock_entry(self.account_id, self.entry_id, self.version)
         if entry.status not in when:
-            raise wrong_status_error(entry, "Someone else may have decided first.")
+            raise wrong_status_error(entry, _("Someone else may have decided first."))
         with self.in_commit(commit) as own:
             update_entry(entry, event, values, own, reason=self.redacted_reason)
         return entry

@@ -17,7 +17,7 @@ from kmapp.search.signal_weights import LEARNED_WEIGHTS
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_part
+from kmapp.web.responses import redirect_page, redirect_with_notice, render_part
 from memory.actions.rankings import MIN_QUESTIONS, change_status, start_learning
 from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
 from memory.retrieval.learning.evaluation import MEASURES, is_certain
@@ -127,7 +127,8 @@ def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
         back = Status.ACTIVE if was_live else Status.RETIRED
         undo = f"{reverse('memory:ranking_move', args=[pk])}?status={back}"
     text = str(ROLLED_BACK if was_live else NOTICES[Status(to)])
-    return redirect_with_notice(request, text, "memory:ranking_detail", pk=pk, undo=undo)
+    url = reverse("memory:ranking_detail", args=[pk])
+    return redirect_page(request, url, notice=text, undo=undo)
 
 
 def _render_confirmation(request: WebRequest, row: Ranking, to: str) -> HttpResponse:

@@ -143,7 +143,8 @@ def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
 
 def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     """Return to the queue if the memory is pending again, else reload the current page."""
-    here = request.htmx.current_url_abs_path or ""
+    # A browser that is sent to a part of its page does not load it again.
+    here = (request.htmx.current_url_abs_path or "").partition("#")[0]
     if request.htmx and here.startswith(reverse("memory:review")):
         return render_workbench(request, _open_this_or_next(request, entry), elsewhere=True)
     if request.htmx:

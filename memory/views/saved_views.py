@@ -65,8 +65,11 @@ def view_url(view: SavedView) -> str:
 
 
 def _parse_query(request: WebRequest) -> str:
-    query_text = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
-    return Listing.from_params(request.account_id, QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
+    params = QueryDict(request.POST.get("query", ""))
+    query = Listing.from_params(request.account_id, params).query
+    if len(query) > MAX_QUERY_LENGTH:
+        raise Invalid(_("This view is too long to be saved. Shorten its search text."))
+    return query
 
 
 def _get_editable(request: WebRequest, pk: UUID) -> SavedView:

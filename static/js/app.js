@@ -13,11 +13,21 @@
 
   // --- Notices ---------------------------------------------------------------------------------------
 
+  // Behind an open dialog, a refusal is neither announced nor within reach: the dialog shows it.
+  function placeOfRefusals() {
+    const dialog = document.querySelector("#dialog[open]");
+    if (!dialog) return notices;
+    dialog.querySelector(".dialog-notices")?.remove();
+    const place = document.createElement("div");
+    place.className = "dialog-notices";
+    return dialog.appendChild(place);
+  }
+
   function warn(text) {
     const template = document.getElementById("notice-error");
     const notice = template.content.firstElementChild.cloneNode(true);
     notice.querySelector("[data-text]").textContent = text;
-    notices.append(notice);
+    placeOfRefusals().append(notice);
   }
 
   // A notice leaves by itself, except an error, or while it holds the focus or the pointer.
@@ -56,10 +66,29 @@
   document.addEventListener("htmx:responseError", ({ detail }) => {
     if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
   });
-  document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
-  document.addEventListener("htmx:timeout", ({ detail }) => {
-    const onlyReads = detail.requestConfig.verb === "get";
+  const onLost = ({ detail }) => {
+    const onlyReads = detail.requestConfig.verb === "get"; // a change may be saved before the connection breaks
     warn(onlyReads ? body.dataset.sayOffline : body.dataset.sayTimeout);
+  };
+  document.addEventListener("htmx:sendError", onLost);
+  document.addEventListener("htmx:timeout", onLost);
+
+  // --- A form in a part of the page asks before another part takes its place and what was typed is lost --
+
+  const isChanged = (field) =>
+    field.matches("select")
+      ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+      : field.value !== field.defaultValue;
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { target } = event.detail;
+    const place = target.closest(".notice") ? body : target; // an undo opens what it restores
+    const form = place.querySelector("form[data-asks]");
+    if (!form || form.contains(event.detail.requestConfig.elt)) return;
+    const fields = [...form.querySelectorAll("input:not([type=hidden]), textarea, select")];
+    const isTyped = form.dataset.asks === "always" || fields.some(isChanged);
+    if (!isTyped || window.confirm(body.dataset.sayDiscard)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
   });
 
   // --- A form that is being sent shows it, and is not sent again ----------------------------------------
@@ -95,6 +124,18 @@
     if (verb !== "get" && !detail.keepIndicators) release(elt); // those of a redirect stay
   });
 
+  // --- The second click of a double click is not meant for what the first one brought --------------------
+
+  let isAnswered = false; // since the first click
+  document.addEventListener("htmx:beforeSwap", () => (isAnswered = true));
+  const onClick = (event) => {
+    if (event.detail < 2) isAnswered = false;
+    if (!isAnswered) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  document.addEventListener("click", onClick, { capture: true });
+
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
   let valuesAtFirst = "";
@@ -112,6 +153,8 @@
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
     if (detail.target?.id !== "dialog" || detail.target.open) return;
     valuesAtFirst = valuesOf(detail.target);
+    const heading = detail.target.querySelector("h2"); // names the dialog
+    if (heading) detail.target.setAttribute("aria-label", heading.textContent);
     detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -120,6 +163,7 @@
     const overtaken = detail.xhr.status === 409 && detail.target !== notices; // nothing left to ask
     const kept = detail.xhr.status >= 400 && !overtaken;
     if (fromDialog && detail.target !== dialog && !kept) dialog.close();
+    if (detail.target === notices) detail.target = placeOfRefusals();
   });
   // A click on the backdrop begins there: a selection that ends there does not close what it began in.
   let pressed = null;

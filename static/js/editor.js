@@ -14,6 +14,8 @@
   });
 
   function insert(event, data) {
+    // Office programs add a picture of the text that they copy.
+    if (["text/plain", "text/html"].every((type) => data.types.includes(type))) return;
     const image = [...data.files].find((each) => each.type.startsWith("image/"));
     if (!image) return;
     event.preventDefault();

@@ -41,7 +41,8 @@
     const mine = (request = new AbortController());
     const url = `${palette.dataset.palette}?${new URLSearchParams({ q: field.value })}`;
     try {
-      const answer = await fetch(url, { signal: mine.signal, headers: { "HX-Request": "true", ...shown } });
+      const headers = { "HX-Request": "true", "HX-Current-URL": location.href, ...shown };
+      const answer = await fetch(url, { signal: mine.signal, headers });
       const elsewhere = answer.headers.get("HX-Redirect"); // signed out meanwhile
       if (elsewhere) return location.assign(elsewhere);
       const isExplained = answer.ok || answer.headers.has("HX-Retarget"); // results or a refusal

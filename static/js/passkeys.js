@@ -54,7 +54,13 @@
 
   for (const form of document.querySelectorAll("form[data-passkey]")) {
     const button = form.querySelector("[data-passkey-start]");
+    let isAsking = false; // a second request would fail, or end the first one
     button.hidden = false;
-    button.addEventListener("click", () => start(form));
+    button.addEventListener("click", async () => {
+      if (isAsking) return;
+      isAsking = true;
+      await start(form);
+      isAsking = false;
+    });
   }
 })();

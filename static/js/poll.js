@@ -1,6 +1,6 @@
 // Polling. <div data-poll="/url" data-poll-seconds="15"> is requested again while the page is visible.
 // An unchanged part costs a 304. If the server fails, a bar shows the time of the data on the page.
-// After a sign-out, the page redirects to the sign-in page; a part that is refused is not polled again.
+// After a sign-out, the page redirects to the sign-in page once nobody types in it; a part that is refused is not polled again.
 (() => {
   "use strict";
 
@@ -63,9 +63,9 @@
         if (elsewhere && !isTyping()) return location.assign(elsewhere);
         const isOwn = answer.headers.has("HX-Retarget"); // a proxy's refusal ends with the outage
         if (isOwn && FINAL.includes(answer.status)) return stop();
-        const isExpected = answer.status === 304 || (isOwn && answer.status === OTHER_ACCOUNT);
+        const isExpected = elsewhere || answer.status === 304 || (isOwn && answer.status === OTHER_ACCOUNT);
         if (!answer.ok && !isExpected) throw new Error(String(answer.status));
-        if (answer.status === 200) {
+        if (answer.status === 200 && !elsewhere) {
           etag = answer.headers.get("ETag") || "";
           element.dataset.shown = "yes";
           show(await answer.text());

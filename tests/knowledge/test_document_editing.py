@@ -111,6 +111,19 @@ def test_a_text_that_is_too_long_to_be_saved_is_not_edited(reviewer: Client, acm
     assert f"{here}edit/" in page(reviewer.get(here))
 
 
+def test_versions_are_compared_on_the_page_that_lists_them(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("knowledge.views.versions.MAX_VERSIONS", 2)
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    for version in (1, 2, 3):
+        assert save(reviewer, document, f"{TEA} {version}", version).status_code == 302
+    here = f"/knowledge/documents/{document.pk}/versions/"
+    assert 'name="page"' not in page(reviewer.get(here))
+    text = page(reviewer.get(here, {"page": "2", "from": "1", "to": "2"}))
+    assert makers.missing(text, 'name="page" value="2"', "Changes from version 1 to") == []
+
+
 def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     assert save(reviewer, document, TEA.replace("95", "90"), 1).status_code == 302

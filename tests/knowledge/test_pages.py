@@ -183,6 +183,18 @@ def test_erasing_asks_for_confirmation(reviewer: Client, acme: Account) -> None:
     assert "No documents yet" in page(reviewer.get("/knowledge/"))
 
 
+def test_other_chunks_can_be_opened_from_a_cited_one(reviewer: Client, acme: Account) -> None:
+    text = "\n\n".join(f"# Part {i}\n\n" + "Words of tea. " * 250 for i in range(30))
+    document = deliver(acme, {"a.md": text}).documents[0]
+    cited = makers.get(KnowledgeChunk, acme, chunk_index=0)
+    here, query = f"/knowledge/documents/{document.pk}/", {"view": "chunks", "chunk": str(cited.pk)}
+    first = page(reviewer.get(here, query))
+    assert makers.missing(first, 'id="passage"', ">Chunk 1<", "page=2") == []
+    second = page(reviewer.get(here, query | {"page": "2"}))
+    assert makers.missing(second, ">Chunk 21<") == []
+    assert ">Chunk 1<" not in second
+
+
 def test_query_count_does_not_grow_with_rows(
     reviewer: Client, acme: Account, max_queries: MaxQueries
 ) -> None:

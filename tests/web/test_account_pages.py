@@ -1,6 +1,7 @@
 """Pages of keys, members, operations and the ledger."""
 
 import re
+from html import unescape
 
 import pytest
 from django.core.cache import cache
@@ -137,13 +138,40 @@ def test_role_that_someone_else_changed_stays(admin: Client, acme: Account, alic
     assert makers.get(Membership, acme, user=alice).role == "reviewer"
 
 
+def test_change_of_a_role_can_be_undone(admin: Client, acme: Account, alice: User) -> None:
+    member = makers.get(Membership, acme, user=alice)
+    path = f"/members/{member.pk}/role/"
+    answer = admin.post(path, {"role": "admin", "former": "editor"}, follow=True)
+    [undo] = set(re.findall(rf'action="({path}\?[^"]+)"', answer.content.decode()))
+    assert makers.get(Membership, acme, user=alice).role == "admin"
+    by_script = admin.post(unescape(undo), headers=HTMX)
+    assert by_script.headers["HX-Redirect"] == "/members/"
+    assert makers.get(Membership, acme, user=alice).role == "editor"
+    assert f"{path}?" not in page(admin.get("/members/")), "an undo is not undone"
+    with acting(acme):
+        change_role(member, role="viewer", actor=SYSTEM)
+    assert admin.post(unescape(undo)).status_code == 409
+
+
 def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ada: User) -> None:
     other = makers.member(acme, "second", role="admin")
     own = makers.get(Membership, acme, user=ada)
-    for is_active, status in ((False, 409), (True, 302)):
-        User.objects.filter(pk=other.pk).update(is_active=is_active)
-        answer = admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"})
-        assert answer.status_code == status
+    path, form = f"/members/{own.pk}/role/", {"role": "reviewer"}
+    User.objects.filter(pk=other.pk).update(is_active=False)
+    assert admin.post(path, form).status_code == 409
+    User.objects.filter(pk=other.pk).update(is_active=True)
+    answer = admin.post(path, form)
+    assert answer.headers["Location"] == "/", "the list of members is for admins"
+
+
+def test_admin_who_leaves_is_not_sent_to_the_members(
+    admin: Client, acme: Account, ada: User
+) -> None:
+    makers.member(acme, "second", role="admin")
+    own = makers.get(Membership, acme, user=ada)
+    path = f"/members/{own.pk}/remove/"
+    assert "another admin can add you again" in page(admin.get(path))
+    assert admin.post(path).headers["Location"] == "/"
 
 
 def test_changes_of_a_member_use_the_current_row(acme: Account, ada: User, alice: User) -> None:

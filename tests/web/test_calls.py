@@ -204,6 +204,19 @@ def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
     assert stored(acme).policy == {}
 
 
+def test_retention_that_deletes_inputs_needs_confirmation(admin: Client, acme: Account) -> None:
+    call(acme, talk(1))
+    makers.update(ContextInput, acme, {}, created_at=timezone.now() - timedelta(days=10))
+    expected = "Save and delete the inputs of 1 call"
+    assert expected in page(saved(admin, "inputs", 0, inputs_days="7"))
+    assert expected in page(saved(admin, "inputs", 0, inputs_days="7", count="2"))
+    assert stored(acme).inputs_days is None
+    assert saved(admin, "inputs", 0, inputs_days="7", count="1").status_code == 302
+    assert stored(acme).inputs_days == 7
+    assert saved(admin, "inputs", 1, inputs_days="5", count="0").status_code == 200
+    assert saved(admin, "inputs", 1, inputs_days="20").status_code == 302, "it deletes nothing"
+
+
 def test_names_are_separated_by_either_comma(admin: Client, acme: Account) -> None:
     assert saved(admin, "policy", 0, unprunable_tools="dig， read,write").status_code == 302
     assert stored(acme).policy == {"unprunable_tools": ["dig", "read", "write"]}

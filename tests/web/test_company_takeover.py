@@ -18,7 +18,7 @@ from tests import makers
 from tests.identity_provider import IdentityProvider
 from tests.makers import PASSWORD
 from tests.web.company_pages import SETTINGS, START, connect, sign_in_form
-from tests.web.pages import page
+from tests.web.pages import HTMX, page
 from tests.web.test_password_reset import NEW, open_form, request_link
 from tests.web.totp import add_app, freeze
 
@@ -141,6 +141,9 @@ def test_account_can_require_company_sign_in_and_trust_its_second_factor(
     assert answer.headers["Location"] == f"{START}?next=%2Fmemory%2F%3Fkind%3Dfact"
     assert "opens only after company sign-in" in page(reviewer.get(answer.headers["Location"]))
     assert reviewer.post("/search/save/").headers["Location"] == f"{START}?next=%2F"
+    here = HTMX | {"HX-Current-URL": "http://testserver/review/?need=new"}
+    polled = reviewer.get("/memory/summary/", headers=here)
+    assert polled.headers["HX-Redirect"] == f"{START}?next=%2Freview%2F%3Fneed%3Dnew"
     assert connect(company, reviewer, "al").status_code == 302
     assert reviewer.get("/memory/").status_code == 200
 

@@ -50,6 +50,16 @@ def test_forgetting_needs_confirmation_and_can_be_undone(reviewer: Client, acme:
     assert makers.get(MemoryEntry, acme, pk=entry.pk).status == "active"
 
 
+def test_conflict_is_explained_in_the_language_of_the_page(reviewer: Client, acme: Account) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    chinese = {"accept-language": "zh-hans"}
+    answer = reviewer.post(f"/memory/{entry.pk}/pin/", {"version": "7"}, headers=chinese)
+    assert "其他人修改了此记忆，当前为版本 1。" in html(answer)
+    assert reviewer.post(f"/memory/{entry.pk}/forget/", {"version": "1"}).status_code == 302
+    answer = reviewer.post(f"/memory/{entry.pk}/pin/", {"version": "2"}, headers=chinese)
+    assert "可能已有其他人先做了决定。" in html(answer)
+
+
 def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}/"
@@ -59,6 +69,9 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     text = html(reviewer.get(f"{here}?from=3&to=1", headers=HTMX))
     assert "<html" not in text
     assert "From version 1 to version 3" in text
+    assert 'hx-target="#compared" hx-swap="outerHTML" hx-push-url="true"' in html(
+        reviewer.get(here)
+    )
     for page in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
         assert page in text
     assert "<ins>six</ins>" in html(reviewer.get(f"{here}?from=1&to=3"))

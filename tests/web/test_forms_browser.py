@@ -2,6 +2,7 @@
 
 import pytest
 from playwright.sync_api import Dialog, Route, expect
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -9,6 +10,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
 from tests import makers
 from tests.web.browser import Visitor
+from tests.web.proposals import propose
 from tests.web.test_page_account import REFUSAL
 
 pytestmark = [
@@ -64,6 +66,56 @@ def test_dialog_stays_for_selections_and_asks_before_words_are_discarded(client:
     expect(words).to_be_hidden()
 
 
+def test_dialog_shows_refusals_and_keeps_what_was_typed(client: Visitor) -> None:
+    page = client.page
+    ask = "window.htmx.ajax('GET', '/refuses/', '#said').catch(() => null)"
+    page.locator("#open").click()
+    words = page.get_by_label("Words")
+    words.fill("coffee")
+    refusal = page.locator("#dialog").get_by_role("alert")
+    page.evaluate(ask)
+    expect(refusal).to_contain_text("Someone <b>approved</b> it first.")
+    page.route("**/refuses/", lambda route: route.abort())
+    page.evaluate(ask)
+    expect(refusal).to_contain_text("Cannot reach the server")  # in place of the first one
+    expect(words).to_have_value("coffee")
+    refusal.get_by_role("button", name="Close").click()
+    expect(refusal).to_have_count(0)
+    expect(words).to_be_visible()
+
+
+def test_edited_proposal_asks_before_another_one_is_opened(client: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = client.page
+    client.go("/review/")
+    second = page.locator("[data-opens] a", has_text="Second words.")
+    page.keyboard.press("e")
+    text = page.get_by_label("Text")
+    expect(text).to_be_focused()
+    text.fill("Other words.")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    second.click()
+    expect(text).to_have_value("Other words.")
+    page.once("dialog", lambda dialog: dialog.accept())
+    second.click()
+    expect(page.locator(".proposal-text")).to_have_text("Second words.")
+    page.keyboard.press("e")
+    expect(text).to_have_value("Second words.")
+    page.locator("[data-opens] a", has_text="First words.").click()  # nothing was typed
+    expect(page.locator(".proposal-text")).to_have_text("First words.")
+    page.keyboard.press("a")
+    expect(page.locator(".proposal-text")).to_have_text("Second words.")
+    page.keyboard.press("e")
+    text.fill("Other words.")
+    undo = page.get_by_role("button", name="Undo")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    undo.click()
+    expect(text).to_have_value("Other words.")
+    page.once("dialog", lambda dialog: dialog.accept())
+    undo.click()
+    expect(page.locator(".proposal-text")).to_have_text("First words.")
+
+
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
     client: Visitor, acme: Account
 ) -> None:
@@ -105,6 +157,39 @@ def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     page.get_by_role("button", name="Send").click()  # no answer comes
     # It does not say that nothing was sent.
     expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
+    page.get_by_role("button", name="Close").click()
+    page.route("**/rows/", lambda route: route.abort())  # nor if the connection breaks
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
+
+
+def test_second_click_of_a_double_click_does_nothing_to_what_came_in(client: Visitor) -> None:
+    page, mouse = client.page, client.page.mouse
+    first, second = page.locator("#row-1"), page.locator("#row-2")
+    place = first.get_by_role("button", name="Drop").bounding_box()
+    assert place
+    mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    for number in (1, 2):
+        mouse.down(click_count=number)
+        mouse.up(click_count=number)
+        expect(first).to_have_count(0)
+        expect(page.locator(".htmx-request, .htmx-settling")).to_have_count(0)
+    page.wait_for_timeout(200)
+    expect(second).to_be_visible()
+    mouse.down()
+    mouse.up()
+    expect(second).to_have_count(0)
+
+
+def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:
+    settings.THROTTLES = {**settings.THROTTLES, "verify": 1}
+    page = client.page
+    client.go("/ledger/")
+    button = page.get_by_role("button", name="Verify the ledger")
+    button.click()
+    expect(page.locator("#checked section")).to_be_visible()
+    button.click()
+    expect(page.get_by_role("alert")).to_contain_text("Too many checks.")
 
 
 def test_download_can_be_repeated(client: Visitor) -> None:

@@ -150,7 +150,10 @@ def test_admin_promotes_on_evidence_and_rolls_back(
     assert "Promote although" not in text
     send_move(admin, ranking, "active", reason="Better.")
     assert status_of(acme, ranking) == "active"
-    send_move(admin, ranking, "retired")
+    detail = reverse("memory:ranking_detail", args=[ranking.pk])
+    [undo] = re.findall(r'hx-post="([^"]+move/[^"]+)"', page(admin.get(detail)))
+    undone = admin.post(undo, headers=HTMX)
+    assert undone.headers["HX-Redirect"] == detail, "the page shows the status"
     assert status_of(acme, ranking) == "retired"
 
 

@@ -88,7 +88,7 @@ def test_open_page_renews_its_lease(reviewer: Client, bob: Client, acme: Account
     same = reviewer.get(pulse, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     propose(acme, "Second words.")
-    link = f'"/review/?at={first.pk}&amp;need=new"'
+    link = f'hx-get="/review/?at={first.pk}&amp;need=new"'  # it keeps the selection
     assert missing(html(reviewer.get(pulse, headers=HTMX)), "1 new proposal.", link) == []
     bob.post(entry_url("review_take", first))
     assert "Bob took over this proposal" in html(reviewer.get(pulse, headers=HTMX))

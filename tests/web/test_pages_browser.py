@@ -168,12 +168,14 @@ def test_knowledge_pages_are_accessible_and_a_question_is_compared(
 
 
 PASTE = """
-async (area) => {
+async (area, texts) => {
   const canvas = new OffscreenCanvas(4, 4);
   canvas.getContext("2d").fillRect(0, 0, 4, 4);
   const data = new DataTransfer();
+  for (const [type, text] of Object.entries(texts)) data.setData(type, text);
   data.items.add(new File([await canvas.convertToBlob()], "cup.png", {type: "image/png"}));
-  area.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, cancelable: true}));
+  const paste = new ClipboardEvent("paste", {clipboardData: data, cancelable: true});
+  return area.dispatchEvent(paste);
 }
 """
 
@@ -190,7 +192,9 @@ def test_draft_of_a_document_is_previewed_restored_and_saved(
     expect(page.locator("#preview strong")).to_have_text("sun")
     page.reload()
     expect(page.locator("[name=text]")).to_have_value("Dried in the **sun**.")
-    page.locator("[name=text]").evaluate(PASTE)
+    cells = {"text/plain": "12", "text/html": "<table><tr><td>12</td></tr></table>"}
+    assert page.locator("[name=text]").evaluate(PASTE, cells), "the browser pastes the text"
+    page.locator("[name=text]").evaluate(PASTE, {})
     expect(page.locator("#preview img[alt='cup.png']")).to_be_visible()
     page.get_by_text("Link to a memory", exact=True).click()
     page.locator("#memory-words").press_sequentially("kettle")

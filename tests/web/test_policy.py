@@ -122,6 +122,7 @@ def test_rejected_form_keeps_its_version_and_reason(admin: Client, acme: Account
         form = {"section": section, "version": "7", "reason": "Why?", "event": "x"}
         text = page(admin.post(path, form | {"inputs_days": "0"}), 422)
         assert text.count('name="version" value="7"') == text.count('value="Why?"') == 1
+        assert f'action="{path}#{section}"' in text, "the browser goes to the section"
     form = {"version": "7", "reason": "Why?", "retention_days": "0"}
     text = page(admin.post("/tool-results/keeping/set/", form), 422)
     assert missing(text, 'name="version" value="7"', 'value="Why?"') == []

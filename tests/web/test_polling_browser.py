@@ -85,6 +85,27 @@ def test_polling_leads_to_the_sign_in(client: Visitor) -> None:
     assert pages == [f"{client.base}/rows/?x=1"]
 
 
+@pytest.mark.parametrize("status", [401, 200])  # the session, or a step of the sign-in is missing
+def test_signed_out_page_stays_while_someone_types(client: Visitor, status: int) -> None:
+    page = client.page
+
+    def answer(route: Any) -> None:
+        route.fulfill(status=status, headers={"HX-Redirect": "/lore/"})
+
+    page.route("**/polled/", answer)
+    client.go("/rows/")
+    page.locator("#note").fill("because")
+    for _each in range(3):
+        with page.expect_response("**/polled/"):
+            page.clock.run_for(15_100)
+        page.wait_for_timeout(200)
+    expect(page.locator("#stale")).to_be_hidden()
+    expect(page.locator("#polled")).to_have_text("first")
+    page.locator("#note").blur()
+    page.clock.run_for(15_100)
+    page.wait_for_url("**/lore/")
+
+
 def count_polls(client: Visitor, *statuses: int) -> int:
     """Answer the polls of three minutes with these statuses, the last one repeatedly."""
     page = client.page

@@ -22,7 +22,9 @@ def test_anonymous_user_cannot_upload(client: Client, settings: Any) -> None:
     settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_request_size.Never"]
     for path in ("/sign-in/", "/knowledge/upload/", "/nowhere/"):
         form = {"username": "a", "file": SimpleUploadedFile("a.txt", b"a" * LIMIT)}
-        assert client.post(path, form).status_code == 413
+        answer = client.post(path, form)
+        assert answer.status_code == 413
+        assert "You are signed out, and nothing was saved." in answer.text
 
 
 class Never:

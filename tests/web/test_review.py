@@ -117,7 +117,7 @@ def test_update_shows_the_difference_and_supersedes(reviewer: Client, acme: Acco
 def test_undo_reopens_the_proposal(reviewer: Client, acme: Account) -> None:
     first, second, third = propose(acme, "First words.", "Second words.", "Third words.")
     submit(reviewer, "approve", second)
-    here = HTMX | {"HX-Current-URL": "http://testserver/memory/?q=words"}
+    here = HTMX | {"HX-Current-URL": "http://testserver/memory/?q=words#content"}
     answer = reviewer.post(f"{entry_url('undo', second)}?version=2", headers=here)
     assert answer.headers["HX-Redirect"] == "/memory/?q=words", "another page is loaded again"
     assert "Undone" in html(reviewer.get("/memory/?q=words"))

@@ -92,6 +92,7 @@ def test_viewer_reads_the_queue_without_deciding(acme: Account) -> None:
     text = page(client.get("/review/"))
     assert "Your role may read proposals" in text
     assert f"/review/{proposal.pk}/approve/" not in text
+    assert 'name="pick"' not in text
     assert makers.count(ReviewLease, acme) == 0, "a viewer keeps nobody from deciding"
     memory = page(client.get(f"/memory/{proposal.pk}/"))
     assert f"/memory/{proposal.pk}/edit/" not in memory

@@ -114,6 +114,15 @@ def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User) -> None:
     assert events[1][1] == "看看效果 let it watch"
 
 
+def test_added_conditions_leave_the_focus_at_their_button(visitor: Visitor, ada: User) -> None:
+    visitor.sign_in(ada)
+    visitor.go("/rules/new/")
+    more = visitor.page.get_by_role("button", name="Add conditions")
+    more.press("Enter")
+    expect(visitor.page.locator("[name=if_path]")).to_have_count(3)
+    expect(more).to_be_focused()
+
+
 def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
     visitor.sign_in(ada)
     assert visitor.inspect("/rules/") == []

@@ -3,6 +3,7 @@
 import re
 from io import StringIO
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.management import call_command
 from django.test import Client
@@ -56,6 +57,17 @@ def test_view_needs_a_name_and_names_ignored_parameters(
     link = f"/memory/?{view.query}&view={view.pk}"
     assert link.replace("&", "&amp;") in html(reviewer.get("/memory/"))
     assert missing(html(reviewer.get(link)), "not recognized", "mood", "A fact.") == []
+
+
+def test_view_that_is_too_long_is_refused_and_not_cut(reviewer: Client, acme: Account) -> None:
+    for length, status in ((400, 302), (500, 400)):
+        form = {
+            "name": f"Tea {length}",
+            "query": urlencode({"q": "茶" * length, "sort": "created_at"}),
+        }
+        assert reviewer.post("/memory/views/", form).status_code == status
+    view = makers.get(SavedView, acme)
+    assert (view.name, view.query.endswith("&sort=created_at")) == ("Tea 400", True)
 
 
 def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: User) -> None:

@@ -101,6 +101,14 @@ def test_palette_opens_after_going_back(reviewer_visitor: Visitor) -> None:
     expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
 
 
+def test_palette_leads_to_the_sign_in_and_back(reviewer_visitor: Visitor) -> None:
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/lore/")
+    page.context.clear_cookies()
+    page.keyboard.press("Control+k")
+    page.wait_for_url("**/sign-in/?next=/lore/")
+
+
 def test_results_are_accessible(reviewer_visitor: Visitor, acme: Account) -> None:
     makers.write(acme, *(f"The kettle number {n} sings." for n in range(12)))
     for path in ("/search/", "/search/?q=kettle", "/search/?q=colour:red"):

@@ -142,7 +142,7 @@ def test_notice_offers_undo_and_disappears(client: Visitor) -> None:
 def test_dialog_returns_the_focus_and_errors_stay_visible(client: Visitor) -> None:
     page = client.page
     page.locator("#open").click()
-    expect(page.locator("#dialog")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Box", exact=True)).to_be_visible()
     page.locator("#dialog [data-close]").click()
     expect(page.locator("#dialog")).to_be_hidden()
     expect(page.locator("#open")).to_be_focused()

@@ -21,6 +21,7 @@ def test_an_admin_creates_changes_and_deletes_a_webhook(admin: Client, acme: Acc
     [webhook] = makers.rows(Webhook, acme)
     list_page = admin.get("/webhooks/").text
     assert "Tickets" in list_page
+    assert re.findall(r">: <bdi hx-disable>(\w+)</bdi></span></a>", list_page) == ["Tickets"] * 2
     assert "whsec_" not in list_page
     assert "hooks.test/in" in admin.get(f"/webhooks/{webhook.pk}/").text
     admin.post(f"/webhooks/{webhook.pk}/", {**FORM, "name": "Archive"})

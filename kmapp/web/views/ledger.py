@@ -74,7 +74,8 @@ def check(request: WebRequest) -> AfterCommit:
 
 
 def _render_verification(request: WebRequest, checked: VerificationResult) -> AfterCommit:
-    return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))
+    context = {"checked": checked}
+    return AfterCommit(lambda: render_part(request, "web/ledger/checked.html", "checked", context))
 
 
 @page_view("GET", "POST", needs=Permission.OPERATE)

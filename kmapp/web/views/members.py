@@ -1,6 +1,8 @@
 """Members of the account and their roles."""
 
+from collections.abc import Collection
 from datetime import timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
@@ -158,18 +160,21 @@ def _is_managed(request: WebRequest, user: User) -> bool:
 
 @page_view("POST", needs=Permission.MEMBERS)
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Change the role of a member. The URL of an undo has the values of the form."""
     member = _get_member(request, pk)
-    value = request.POST.get("role", "")
+    values = request.POST if "role" in request.POST else request.GET
+    value = values.get("role", "")
     if value not in Membership.Role.values:
         raise Invalid(_("Choose one of the roles."))
     new_role = Membership.Role(value)
-    former = request.POST.get("former", "")
-    change_role(member, role=new_role, actor=request.actor, former=former)
-    return redirect_with_notice(
-        request,
-        _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},
-        "web:members",
-    )
+    change_role(member, role=new_role, actor=request.actor, former=values.get("former", ""))
+    page = _find_next_page(request, member, ROLE_PERMISSIONS[new_role])
+    undo = ""
+    if values is request.POST and new_role != member.role and page == "web:members":
+        query = urlencode({"role": member.role, "former": new_role})
+        undo = f"{reverse('web:member_role', args=[pk])}?{query}"
+    text = _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label}
+    return redirect_page(request, reverse(page), notice=text, undo=undo)
 
 
 @page_view("GET", "POST", needs=Permission.MEMBERS)
@@ -180,12 +185,21 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     token = signing.dumps([str(member.account_id), str(member.user_id), member.role], salt=REMOVED)
     remove_member(member, actor=request.actor)
     disconnect_removed(member.account_id, member.user, actor=request.actor)
+    may_undo = member.user_id != request.user.pk
     return redirect_with_notice(
         request,
         _("%(who)s no longer has access to this account.") % {"who": member.user.email},
-        "web:members",
-        undo=reverse("web:member_restore", args=[token]),
+        _find_next_page(request, member, ()),
+        undo=reverse("web:member_restore", args=[token]) if may_undo else "",
     )
+
+
+def _find_next_page(
+    request: WebRequest, member: Membership, permissions: Collection[Permission]
+) -> str:
+    """Return the list of members, or home for a person who may no longer open the list."""
+    is_own = member.user_id == request.user.pk
+    return "web:home" if is_own and Permission.MEMBERS not in permissions else "web:members"
 
 
 @page_view("POST", needs=Permission.MEMBERS)
