@@ -282,7 +282,7 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     wal.mkdir(parents=True)
     today = datetime.now(UTC)
     for days, segment in ((30, 2), (9, 5), (2, 300)):
-        add_base_backup(wal, today - timedelta(days=days), segment)
+        newest = add_base_backup(wal, today - timedelta(days=days), segment)
     for name in ("02", "04", "05", "06"):
         (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
     add_timeline(wal, "1/2D000000")
@@ -292,10 +292,6 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]
     assert (wal / "00000002.history.gz").exists()
     root = wal.parent.parent
-    newest = BaseBackup(
-        wal.with_name((today - timedelta(days=2)).strftime(base_backups.NAME)),
-        today - timedelta(days=2),
-    )
     assert newest.first_segment() == "00000001000000010000002C"
     assert choose_base_backup(root, None) == newest
     assert choose_base_backup(root, today - timedelta(days=5)).ended == today - timedelta(days=9)
