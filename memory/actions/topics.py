@@ -167,15 +167,16 @@ def refresh_suggestions(
     """
     with acting(account_id):
         lock_topics(account_id)
+        unique = {_suggestion_key(row): row for row in candidates}
+        topics = {pk for _kind, pair in unique for pk in pair if pk}
+        # Before suggestions are deleted: an erasure locks topics before it deletes suggestions.
+        possible = lock_against_erasure(account_id, topics) | {None}
         rows = TopicSuggestion.objects.of(account_id)
         declined = {_suggestion_key(row) for row in rows.filter(state=State.DECLINED)}
         replaced = rows.exclude(state=State.DECLINED)
         if examined is not None:
             replaced = replaced.filter(topic__in={*examined, *(row.topic_id for row in candidates)})
         replaced.delete()
-        unique = {_suggestion_key(row): row for row in candidates}
-        topics = {pk for _kind, pair in unique for pk in pair if pk}
-        possible = lock_against_erasure(account_id, topics) | {None}
         new = [row for key, row in unique.items() if key not in declined and key[1] <= possible]
         TopicSuggestion.objects.bulk_create(new)
     return len(new)

@@ -102,9 +102,10 @@ def search_both_halves(
     run_hits = search_with_vector(account_id, replace(request, in_run=run), meaning)
     all_runs = replace(request, viewer=replace(request.viewer, run_id=""))
     all_hits = search_with_vector(account_id, all_runs, meaning)
-    other_hits = drop_equal_texts([*run_hits, *all_hits])[len(run_hits) :]
+    run_ids = {hit.entry.pk for hit in run_hits}
+    other_hits = [hit for hit in all_hits if hit.entry.pk not in run_ids]
     half = request.limit - request.limit // 2
     run_count = max(half, request.limit - len(other_hits))
-    chosen = run_hits[:run_count]
-    chosen += other_hits[: request.limit - len(chosen)]
-    return sorted(chosen, key=lambda hit: -hit.score)
+    # More memories of the run replace those whose text the block states already.
+    chosen = drop_equal_texts([*run_hits[:run_count], *other_hits, *run_hits[run_count:]])
+    return sorted(chosen[: request.limit], key=lambda hit: -hit.score)

@@ -180,6 +180,23 @@ def test_prompt_block_states_a_text_of_several_runs_once(agent: Agent) -> None:
     assert memory["run_id"] == "r1"
 
 
+def test_prompt_block_states_a_text_that_the_half_of_the_run_has_no_space_for(agent: Agent) -> None:
+    nodes = [
+        {
+            "text": f"The ferry number {n} leaves.",
+            "importance": share,
+            "user_id": "u",
+            "run_id": run,
+        }
+        for run, shares in (("r1", {1: 0.3, 2: 0.2, 3: 0.1}), ("r2", {3: 1.0, 4: 0.9, 5: 0.8}))
+        for n, share in shares.items()
+    ]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    query = {"query": "ferry", "user_id": "u", "run_id": "r1", "max_memories": 4}
+    memories = agent.post("memory/inject", query)["memories"]
+    assert {memory["text"] for memory in memories} == {nodes[i]["text"] for i in (0, 1, 3, 4)}
+
+
 def test_policy_limits_or_disables_injection(filled: Agent, acme: Account) -> None:
     query = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
     makers.set_policy(acme, {"inject_max_memories": 2})
