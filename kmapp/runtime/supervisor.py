@@ -12,15 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import (
-    CannotStart,
-    HandOver,
-    PidFile,
-    Program,
-    lock,
-    read_tail,
-    rotate_log,
-)
+from kmapp.runtime.processes import CannotStart, HandOver, PidFile, Program, read_tail, rotate_log
 
 STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
 MAX_PAUSE = 30
@@ -69,7 +61,7 @@ class Supervisor:
     def holding(self) -> Iterator[None]:
         """Lock the data folder and end leftover processes of an earlier run."""
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with lock(self.data_dir), self._handling_signals():
+        with processes.lock(self.data_dir), self._handling_signals():
             self.pids.end_leftovers(self.report)
             try:
                 yield
@@ -138,11 +130,15 @@ class Supervisor:
         self, waiting: Sequence[Child], began: float, patience: float = 0
     ) -> None:
         """Wait until programs are ready, for their own patience, or for `patience` if longer."""
+        report_due = processes.PATIENCE
         while waiting := [child for child in waiting if not child.program.ready()]:
             seconds = time.monotonic() - began
             for late in waiting:
                 if not late.running or seconds > max(late.program.patience, patience):
                     raise CannotStart(f"{late.program.name} did not start:\n{read_tail(late.log)}")
+            if seconds > report_due:
+                report_due += processes.PATIENCE
+                self.report(f"  {waiting[0].program.name} is not ready yet; see {waiting[0].log}")
             self._pause()
 
     def run(self, program: Program) -> str:

@@ -158,7 +158,7 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
         with pytest.raises(CommandError, match=refusal):
             run("restore", until=until)
     output = run("restore", until=moment.isoformat())
-    assert f"The state of {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" in output
+    assert f"Restoring the state of {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" in output
     assert "all as sealed" in output
     [former] = Path(project.DATA_DIR).glob("postgres.before-*")
     assert str(former) in output

@@ -137,7 +137,7 @@ class Command(BaseCommand):
                 "your own server, see 'Point-in-time recovery' in docs/operations.md."
             )
         if until:
-            self.stdout.write(f"The state of {until:%Y-%m-%d %H:%M:%S} UTC is restored.")
+            self.stdout.write(f"Restoring the state of {until:%Y-%m-%d %H:%M:%S} UTC.")
         with stack.locked_data_folder():
             recovered = recover(server, until, self.stdout.write)
         self.stdout.write(f"The last transaction is of {recovered.last or 'the base backup'}.")
