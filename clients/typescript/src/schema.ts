@@ -572,6 +572,8 @@ export interface paths {
         /**
          * @description Return the versions of a memory, oldest first, each with its commit.
          *
+         *     A page may have fewer versions than the limit, if they are very long.
+         *
          *     Needs the scope `memory:read`.
          */
         get: operations["memory_id_history_get"];
@@ -793,7 +795,7 @@ export interface paths {
          *
          *     A key without the scope admin lists the memories that are visible to the given IDs, and those
          *     that it wrote itself; an admin key lists all memories of the account. With `as_of`, list them at
-         *     an earlier time.
+         *     an earlier time. A page may have fewer memories than the limit, if they are very long.
          *
          *     Needs the scope `memory:read`.
          */
@@ -1583,64 +1585,72 @@ export interface components {
             /** @description Time of the message. Default: now. */
             observed_at?: string | null;
             /** @description A text, a message, or a list of messages. */
-            messages: string | ({
+            messages: string | (({
                 /** @enum {string} */
                 role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
-                content: string | ({
+                content?: string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
-                    image_url?: {
+                    image_url?: string | ({
                         url?: string;
                     } & {
                         [key: string]: components["schemas"]["JSON"];
-                    };
+                    });
                 } & {
                     [key: string]: components["schemas"]["JSON"];
-                }) | ({
+                }) | (string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
-                    image_url?: {
+                    image_url?: string | ({
                         url?: string;
                     } & {
                         [key: string]: components["schemas"]["JSON"];
-                    };
+                    });
                 } & {
                     [key: string]: components["schemas"]["JSON"];
-                })[];
+                }))[] | null;
                 name?: string;
             } & {
                 [key: string]: components["schemas"]["JSON"];
-            }) | ({
+            }) | {
+                content: unknown;
+            } | {
+                tool_calls: unknown;
+            }) | (({
                 /** @enum {string} */
                 role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
-                content: string | ({
+                content?: string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
-                    image_url?: {
+                    image_url?: string | ({
                         url?: string;
                     } & {
                         [key: string]: components["schemas"]["JSON"];
-                    };
+                    });
                 } & {
                     [key: string]: components["schemas"]["JSON"];
-                }) | ({
+                }) | (string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
-                    image_url?: {
+                    image_url?: string | ({
                         url?: string;
                     } & {
                         [key: string]: components["schemas"]["JSON"];
-                    };
+                    });
                 } & {
                     [key: string]: components["schemas"]["JSON"];
-                })[];
+                }))[] | null;
                 name?: string;
             } & {
                 [key: string]: components["schemas"]["JSON"];
+            }) | {
+                content: unknown;
+            } | {
+                tool_calls: unknown;
             })[];
             /**
              * @description false: store every message unchanged, without a model.
