@@ -22,7 +22,7 @@ from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason, parse_row_number
+from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_form, render_part
 
@@ -116,17 +116,16 @@ def retention(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def update_retention(request: WebRequest) -> HttpResponse:
-    """Change the settings. A period that expires results now needs confirmation of their number."""
+    """Change the settings. A period that expires results now needs confirmation."""
     settings = ContextSettings.objects.get_or_default(request.account_id)
     form = RetentionForm(request.POST)
     if not form.is_valid():
         return _render_retention(request, settings, form)
     days = form.cleaned_data["retention_days"]
-    expired_count = (
-        expired_archives(settings.account_id, days).count() if _is_shorter(settings, days) else 0
-    )
-    if expired_count and parse_row_number(request.POST.get("count", "")) != expired_count:
-        context = {"form": form, "expired_count": expired_count}
+    shorter = _is_shorter(settings, days)
+    expiring = expired_archives(settings.account_id, days).count() if shorter else 0
+    if expiring and not form.is_confirmed:
+        context = {"form": form, "expiring": expiring}
         return render(request, "context/archives/confirm.html", context)
     message = save_form_values(request, form.cleaned_data)
     return redirect_with_notice(request, message, "context:keeping")

@@ -32,10 +32,7 @@ def settings(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def set_settings(request: WebRequest) -> HttpResponse:
-    """Change a section. A period that deletes inputs now needs confirmation.
-
-    The period is confirmed, not the number of inputs, which grows as calls become older.
-    """
+    """Change a section. A period that deletes inputs now needs confirmation."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("This settings section does not exist. Reload the page and try again."))
@@ -45,7 +42,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
         return _render_page(request, row, {section: form})
     values = form.values()
     expiring = count_expiring_inputs(row, values["inputs_days"]) if section == "inputs" else 0
-    if expiring and request.POST.get("confirmed") != request.POST.get("inputs_days", ""):
+    if expiring and not form.is_confirmed:
         context = {"form": form, "section": section, "expiring": expiring}
         return render(request, "context/settings/confirm.html", context)
     message = save_form_values(request, values)

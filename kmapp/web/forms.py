@@ -1,5 +1,6 @@
 """Base classes of forms."""
 
+import json
 from typing import Any, Self
 
 from django import forms
@@ -44,3 +45,16 @@ class SettingsForm(Styled):
 
     def values(self) -> dict[str, Any]:
         return dict(self.cleaned_data)
+
+    @property
+    def confirmation(self) -> str:
+        """Return the valid values as one text, which a confirmation page sends back.
+
+        A person confirms values, not the number of rows that they affect, because that may grow
+        until the confirmation arrives.
+        """
+        return json.dumps(self.cleaned_data, default=str, sort_keys=True)
+
+    @property
+    def is_confirmed(self) -> bool:
+        return bool(self.data.get("confirmed") == self.confirmation)

@@ -179,13 +179,11 @@ def _search_database(
                 if each.id in entries
             ]
 
-        hits = to_hits(best[: request.limit])
-        if request.drops_equal_texts:
-            hits = drop_equal_texts(hits)
+        select_hits = drop_equal_texts if request.drops_equal_texts else list[Hit]
+        hits = select_hits(to_hits(best[: request.limit]))
         if len(hits) < request.limit < len(best):  # replace withheld results and equal texts
-            hits += to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])
-            if request.drops_equal_texts:
-                hits = drop_equal_texts(hits)
+            more = to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])
+            hits = select_hits([*hits, *more])
         return _add_embedding_states(account_id, hits[: request.limit], model.pk)
 
 

@@ -34,7 +34,7 @@ def policy(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def set_policy(request: WebRequest) -> HttpResponse:
-    """Change a section. Shorter retention must be confirmed with the number of memories."""
+    """Change a section. A shorter retention that forgets memories now needs confirmation."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("Policy section not found."))
@@ -44,7 +44,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
         return _render_page(request, settings, invalid={section: form})
     values = form.values()
     expiring = _count_expiring(settings, values)
-    if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
+    if expiring and not form.is_confirmed:
         context = {"form": form, "section": section, "expiring": expiring, "settings": settings}
         return render(request, "memory/policy/confirm.html", context)
     changed = update_policy(

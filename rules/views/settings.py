@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, parse_reason, parse_row_number, uuid_or_404
+from kmapp.web.http import WebRequest, parse_reason, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.settings_history import list_changes
@@ -29,13 +29,13 @@ def settings(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def save_settings(request: WebRequest) -> HttpResponse:
-    """Change the gate. A period that deletes decisions now needs confirmation of their number."""
+    """Change the gate. A period that deletes decisions now needs confirmation."""
     row = load_settings(request.account_id)
     form = RuleSettingsForm(request.POST)
     if not form.is_valid():
         return _render_page(request, row, form)
     expiring = _count_expiring(row, form.cleaned_data["decision_days"])
-    if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
+    if expiring and not form.is_confirmed:
         return render(request, "rules/book/confirm.html", {"form": form, "expiring": expiring})
     seen = request.POST.get("seen")
     changed = change_settings(

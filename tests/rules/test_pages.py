@@ -17,7 +17,7 @@ from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.makers import missing
 from tests.rules.builders import HOSTILE, fill_rules, gate, go, now, rate, rule, select, watched
-from tests.web.pages import page
+from tests.web.pages import page, read_confirmation
 
 LIN = Actor("user", uuid7())
 
@@ -246,9 +246,14 @@ def test_expired_decisions_without_feedback_are_deleted(admin: Client, acme: Acc
         rows = rated.decision.__class__.objects.of(acme)
         rows.update(created_at="2020-01-01T00:00:00Z")
     form = {"min_seen": "1", "min_changed": "1", "max_against": "1", "decision_days": "30"}
-    assert "delete 1 decision" in page(admin.post("/rules/gate/set/", form))
+    text = page(admin.post("/rules/gate/set/", form))
+    assert "delete 1 decision" in text
     assert delete_expired_decisions() == 0
-    assert admin.post("/rules/gate/set/", {**form, "count": "1"}).status_code == 302
+    form |= read_confirmation(text)
+    assert "delete 1 decision" in page(
+        admin.post("/rules/gate/set/", form | {"decision_days": "20"})
+    )
+    assert admin.post("/rules/gate/set/", form).status_code == 302
     assert delete_expired_decisions() == 1
     with acting(acme):
         assert [each.pk for each in rows.all()] == [rated.decision.pk]

@@ -1,6 +1,7 @@
 """Requests of htmx, and the HTML of responses."""
 
 import re
+from html import unescape
 from typing import Any
 
 HTMX = {"HX-Request": "true"}
@@ -19,3 +20,9 @@ def default_button(text: str, form: str) -> str:
 def page(response: Any, status: int = 200) -> str:
     assert response.status_code == status
     return html(response)
+
+
+def read_confirmation(text: str) -> dict[str, str]:
+    """Return the field by which a page that asks for confirmation sends the values back."""
+    [value] = re.findall(r'name="confirmed" value="([^"]*)"', text)
+    return {"confirmed": unescape(value)}

@@ -17,7 +17,7 @@ from memory.jobs.tasks import forget_expired_memories
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
 from tests import makers
 from tests.makers import missing
-from tests.web.pages import html, page
+from tests.web.pages import html, page, read_confirmation
 
 
 def settings_of(account: Account) -> MemorySettings:
@@ -135,12 +135,19 @@ def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account)
         old = written(acme, "An old event.", "Another.", days_ago=40)
         written(acme, "A young event.", days_ago=3)
     form = {"section": "retention", "version": "0", "event": "30"}
-    assert "Save and forget 2 memories" in page(admin.post("/policy/set/", form))
+    text = page(admin.post("/policy/set/", form))
+    assert "Save and forget 2 memories" in text
+    confirmed = read_confirmation(text)
     assert settings_of(acme).forget_after == {}
     with acting(acme):
         pin(makers.decision(old[0]))
-    assert "Save and forget 1 memory" in html(admin.post("/policy/set/", {**form, "count": "2"}))
-    assert admin.post("/policy/set/", {**form, "count": "1"}).status_code == 302
+    shorter = form | confirmed | {"event": "20"}
+    assert "Save and forget 1 memory" in page(admin.post("/policy/set/", shorter))
+    assert settings_of(acme).forget_after == {}
+    with acting(acme):
+        written(acme, "A third old event.", days_ago=40)
+    assert admin.post("/policy/set/", form | confirmed).status_code == 302, "it asks once"
+    assert settings_of(acme).forget_after == {"event": 30}
     assert 'data-label="Expiring within the hour"><a' in html(admin.get("/policy/"))
 
 

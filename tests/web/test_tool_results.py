@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from tests import makers
 from tests.makers import missing
-from tests.web.pages import html
+from tests.web.pages import html, read_confirmation
 
 pytestmark = pytest.mark.usefixtures("tokenizer")
 
@@ -77,8 +77,12 @@ def test_retention_that_erases_needs_confirmation(admin: Client, acme: Account) 
         then = timezone.now() - timedelta(days=40)
         ToolResultArchive.objects.of(acme).update(created_at=then)
     assert "Next to be erased" in html(admin.get("/tool-results/keeping/"))
-    assert "Save and erase 1 tool result" in html(admin.post("/tool-results/keeping/set/", FORM))
-    assert admin.post("/tool-results/keeping/set/", {**FORM, "count": "1"}).status_code == 302
+    text = html(admin.post("/tool-results/keeping/set/", FORM))
+    assert "Save and erase 1 tool result" in text
+    form = FORM | read_confirmation(text)
+    shorter = form | {"retention_days": "20"}
+    assert "Save and erase 1" in html(admin.post("/tool-results/keeping/set/", shorter))
+    assert admin.post("/tool-results/keeping/set/", form).status_code == 302
     content = html(admin.get("/tool-results/keeping/"))
     assert "Next to be erased" not in content
     assert str(row.pk) in content
