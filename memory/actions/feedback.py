@@ -73,8 +73,6 @@ def _sum_changes(rating: MemoryRating) -> float:
     ).values_list("version", flat=True)
     pairs = [(number - 1, number) for number in numbers]
     rows = versions.filter(version__in={number for pair in pairs for number in pair})
-    stated = rows.annotate(stated_salience=KT("state__salience"))
-    salience = {
-        number: float(text) for number, text in stated.values_list("version", "stated_salience")
-    }
+    texts = rows.annotate(text=KT("state__salience")).values_list("version", "text")
+    salience = {number: float(text) for number, text in texts}
     return sum(salience[after] - salience[before] for before, after in pairs if before in salience)

@@ -203,11 +203,11 @@ def test_question_for_a_time_prefers_texts_with_one(
     query: str, without: str, with_time: str
 ) -> None:
     pair = [one(1, text=without), one(2, text=with_time)]
-    asked = {
+    for_time = {
         UUID(each.id).int: each
         for each in rank_candidates(Query(text=query, idf={"ann": 1.0}), pair)
     }
-    assert asked[2].parts["dated"] > asked[1].parts["dated"] == 0
+    assert for_time[2].parts["dated"] > for_time[1].parts["dated"] == 0
     other = rank_candidates(Query(text="Who is Ann? 小红是谁", idf={"ann": 1.0}), pair)
     assert {each.parts["dated"] for each in other} == {0}
 

@@ -190,15 +190,22 @@ def test_group_decision_needs_the_texts_of_the_dialog(reviewer: Client, acme: Ac
     assert set(statuses(acme)) == {"active"}
 
 
+def start_run_of_two_parts(
+    reviewer: Client, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Approve three proposals by jobs, two and one at a time. Return the URL of the progress."""
+    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
+        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
+    propose(account, "First words.", "Second words.", "Third words.")
+    form = {"which": "all", "deed": "approve"}
+    form |= group_fields(html(reviewer.get(BULK, headers=HTMX)))
+    return str(reviewer.post(BULK, form, headers=REVIEW).headers["HX-Redirect"])
+
+
 def test_workers_decide_many(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
-        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
-    propose(acme, "First words.", "Second words.", "Third words.")
-    form = {"which": "all", "deed": "approve"}
-    form |= group_fields(html(reviewer.get(BULK, headers=HTMX)))
-    place = reviewer.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
+    place = start_run_of_two_parts(reviewer, acme, monkeypatch)
     quiet = reviewer.get(place, headers=HTMX)
     assert "0 of 3 processed" in html(quiet)
     same = reviewer.get(place, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
@@ -218,12 +225,7 @@ def test_workers_decide_many(
 def test_run_with_a_failed_job_can_be_undone(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
-        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
-    propose(acme, "First words.", "Second words.", "Third words.")
-    form = {"which": "all", "deed": "approve"}
-    form |= group_fields(html(reviewer.get(BULK, headers=HTMX)))
-    place = reviewer.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
+    place = start_run_of_two_parts(reviewer, acme, monkeypatch)
     part = makers.get(BulkPart, acme, number=2)
     job = {"event__payload": {"part": str(part.pk)}}
     makers.update(Delivery, acme, job, failed_at=timezone.now())

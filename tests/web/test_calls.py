@@ -223,7 +223,7 @@ def test_names_are_separated_by_either_comma(admin: Client, acme: Account) -> No
     assert 'value="dig,read,write"' in page(admin.get("/calls/settings/"))
 
 
-def test_strategies_in_another_order_are_displayed_and_kept(admin: Client, acme: Account) -> None:
+def test_strategies_in_another_order_are_displayed_and_stored(admin: Client, acme: Account) -> None:
     reversed_order = {"prune": ["hard_clear", "soft_trim"]}
     configure(acme, policy=reversed_order)
     assert "hard_clear,soft_trim" in page(admin.get("/calls/settings/"))

@@ -117,7 +117,7 @@ def test_address_without_a_name_is_explained(visitor: Visitor) -> None:
     assert visitor.page.locator("[data-passkey-error='unsupported']").is_visible()
 
 
-def test_app_is_added_and_asked_for(
+def test_app_is_added_and_then_required(
     named: Visitor, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     freeze(monkeypatch)
