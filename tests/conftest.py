@@ -107,7 +107,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     clear_model_cache()
     scan_limits.clear_query_caches()
     now = monotonic()
-    monkeypatch.setattr("kmapp.runtime.process_caches.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.runtime.cache_classes.monotonic", lambda: now)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from context.actions.erasure import delete_parts_with_results
+from context.actions.erase_from_calls import delete_parts_with_results
 from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sha256
@@ -23,8 +23,8 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.failed_deliveries import clear_error_messages
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
+from kmapp.search.word_index import index_documents, remove_documents
 from kmapp.security.pii import redact, redact_json
 
 EMBED = "context.archive.embed"

@@ -13,7 +13,6 @@ from context.actions.record_call import record_call
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
-from context.assembly.call_input import ANTHROPIC, OPENAI, CallInput, Section
 from context.assembly.messages import (
     SYSTEM,
     Message,
@@ -23,6 +22,7 @@ from context.assembly.messages import (
     uses_anthropic_format,
 )
 from context.assembly.prompt_fence import create_nonce
+from context.assembly.prompt_inputs import ANTHROPIC, OPENAI, CallInput, Section
 from context.assembly.retrieval import Retrieved, retrieve
 from context.assembly.retrieval_request import shorten_query
 from context.assembly.snippet_locks import lock_snippets

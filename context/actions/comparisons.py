@@ -20,7 +20,7 @@ from context.actions.replays import (
 from context.models import ContextComparison, ContextCostReport, ContextDifference, ContextSettings
 from context.models.comparisons import FITTING, KINDS
 from context.reports.call_report import calculate_cost
-from context.reports.comparison_totals import Distribution, TokenChange, summarise_changes
+from context.reports.token_change_distribution import Distribution, TokenChange, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7

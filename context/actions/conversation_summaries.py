@@ -12,7 +12,7 @@ from context.actions.model_summaries import (
     enqueue_summaries,
     initial_reason,
 )
-from context.assembly.call_input import StoredSummary
+from context.assembly.prompt_inputs import StoredSummary
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
 from context.reports.body_digests import encode_json, salted_digest

@@ -12,7 +12,7 @@ from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.outbox.registry import RetryLater
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
+from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
 from kmapp.search.embedding_passages import Passage, Template
 from kmapp.search.embedding_sources import register_source
 

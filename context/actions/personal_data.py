@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from context.actions.archives import erase_archives_in
-from context.actions.erasure import delete_unshared_bodies
+from context.actions.erase_from_calls import delete_unshared_bodies
 from context.models import (
     ContextCitation,
     ContextCostReport,

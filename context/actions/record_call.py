@@ -13,8 +13,8 @@ from context.actions.conversation_summaries import store_summary
 from context.actions.model_summaries import initial_reason
 from context.archives.erasure_markers import collect_markers
 from context.assembly.budget import slot_key
-from context.assembly.call_input import Snippet
 from context.assembly.messages import Message
+from context.assembly.prompt_inputs import Snippet
 from context.assembly.stage_data import (
     Assembled,
     AssemblyRequest,

@@ -12,8 +12,8 @@ from uuid import UUID
 from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
-from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.prompt_fence import create_nonce
+from context.assembly.prompt_inputs import CallInput, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.retrieval import retrieve
 from context.assembly.retrieval_request import RetrievalRequest
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings

@@ -1,6 +1,6 @@
 """The tool that agents can offer to a model to load archived tool results."""
 
-from context.archives.load_tool_texts import LOAD_TOOL_HISTORY
+from context.archives.history_tool_prompts import LOAD_TOOL_HISTORY
 from context.archives.placeholders import TOOL
 from kmapp.accounts.scopes import Scope
 from kmapp.api.agent_tools import Tool, register_tools, text_schema

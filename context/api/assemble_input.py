@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from context.api.request_serializers import LanguageField, MessagesInput, build_scope
 from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
-from context.assembly.call_input import ANTHROPIC, OPENAI, Section
+from context.assembly.prompt_inputs import ANTHROPIC, OPENAI, Section
 from context.assembly.retrieval import SOURCES
 from context.assembly.retrieval_request import MAX_QUERY_LENGTH
 from context.assembly.stage_data import AssemblyRequest

@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.assemble import prepare_call, store_call
+from context.actions.input_retention import inputs_days
 from context.actions.record_call import get_report, record_outcome
 from context.actions.replays import has_inputs
-from context.actions.retention import inputs_days
 from context.api import serialize
 from context.api.assemble_input import AssembleInput, build_request
 from context.api.request_serializers import Conversation

@@ -24,7 +24,7 @@ from context.api.request_serializers import PagesInput
 from context.api.response_types import CallDifference
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
-from context.reports.comparison_totals import Bucket, Distribution
+from context.reports.token_change_distribution import Bucket, Distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.retention import inputs_days
+from context.actions.input_retention import inputs_days
 from context.actions.settings import change_settings
 from context.api.assemble_input import check_policy
 from context.assembly.retrieval_request import REMOTE_SOURCES

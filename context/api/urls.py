@@ -2,16 +2,24 @@
 
 from django.urls import path
 
-from context.api import archives, calls, comparisons, costs, replays, settings, variant_statistics
+from context.api import (
+    calls,
+    comparisons,
+    costs,
+    replays,
+    settings,
+    tool_results,
+    variant_statistics,
+)
 
 urlpatterns = [
-    path("v1/tool-results", archives.Results.as_view(), name="api_results"),
-    path("v1/tool-results/load", archives.LoadResult.as_view(), name="api_results_load"),
-    path("v1/tool-results/search", archives.SearchResults.as_view(), name="api_results_search"),
-    path("v1/tool-results/<uuid:pk>", archives.OneResult.as_view(), name="api_result"),
-    path("v1/context/prepare", archives.Prepare.as_view(), name="api_prepare"),
-    path("v1/context/restore", archives.Restore.as_view(), name="api_restore"),
-    path("v1/context/load-tool", archives.LoadTool.as_view(), name="api_load_tool"),
+    path("v1/tool-results", tool_results.Results.as_view(), name="api_results"),
+    path("v1/tool-results/load", tool_results.LoadResult.as_view(), name="api_results_load"),
+    path("v1/tool-results/search", tool_results.SearchResults.as_view(), name="api_results_search"),
+    path("v1/tool-results/<uuid:pk>", tool_results.OneResult.as_view(), name="api_result"),
+    path("v1/context/prepare", tool_results.Prepare.as_view(), name="api_prepare"),
+    path("v1/context/restore", tool_results.Restore.as_view(), name="api_restore"),
+    path("v1/context/load-tool", tool_results.LoadTool.as_view(), name="api_load_tool"),
     path("v1/context/assemble", calls.Assemble.as_view(), name="api_assemble"),
     path("v1/context/reports", calls.Reports.as_view(), name="api_reports"),
     path("v1/context/reports/<uuid:pk>", calls.OneReport.as_view(), name="api_report"),

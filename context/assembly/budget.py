@@ -11,9 +11,9 @@ from typing import Any
 from context.archives.placeholder_swap import list_older_slots, map_tool_names
 from context.archives.placeholders import parse_passages_header, parse_placeholder
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.call_input import CallInput, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
+from context.assembly.prompt_inputs import CallInput, Snippet, StoredSummary
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
 from context.assembly.tool_offer import (

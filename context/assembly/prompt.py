@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from context.archives.load_tool_texts import PARAGRAPHS
+from context.archives.history_tool_prompts import PARAGRAPHS
 from context.archives.placeholders import TOOL
 from context.assembly import prompt_fence
-from context.assembly.call_input import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.messages import Message, split_turns
+from context.assembly.prompt_inputs import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
 from context.assembly.tool_offer import OfferedTool, tool_name
 from kmapp.text import tokens

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context.assembly.call_input import Snippet
+from context.assembly.prompt_inputs import Snippet
 from context.assembly.retrieval_request import Remote, RetrievalRequest
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.providers.breaker import get_breaker

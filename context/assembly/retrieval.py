@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from context.assembly.call_input import RuleOutcome, Snippet
+from context.assembly.prompt_inputs import RuleOutcome, Snippet
 from context.assembly.remote_retrieval import search_remote
 from context.assembly.retrieval_request import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.snippets import (

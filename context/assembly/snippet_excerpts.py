@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from context.archives.passage_selection import find_best_sentences, weigh_terms
 from context.archives.passage_splitting import TextPassage
-from context.assembly.call_input import Snippet
+from context.assembly.prompt_inputs import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 

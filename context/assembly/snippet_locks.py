@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Model
 
-from context.assembly.call_input import Snippet
+from context.assembly.prompt_inputs import Snippet
 from kmapp.database.erasure_locks import lock_existing
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from memory.models import MemoryEntry

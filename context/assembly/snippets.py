@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context.assembly.call_input import Snippet
+from context.assembly.prompt_inputs import Snippet
 from kmapp.search.variants import Variant
 from knowledge.lore.lorebook_evaluation import TriggeredEntry
 from knowledge.models import LorebookEntry

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import Draft
-from context.assembly.call_input import CallInput, Section
 from context.assembly.messages import Message, message_text
+from context.assembly.prompt_inputs import CallInput, Section
 from context.assembly.retrieval_request import RetrievalRequest
 from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings

@@ -9,7 +9,7 @@ from typing import Any
 from context.archives.placeholders import TOOL
 from context.assembly.strict_tool_schemas import normalise_schema
 from context.assembly.token_counts import encode_json
-from kmapp.runtime.process_caches import LruCache
+from kmapp.runtime.cache_classes import LruCache
 from kmapp.text import tokens
 
 PROFILES: Mapping[str, frozenset[str] | None] = {

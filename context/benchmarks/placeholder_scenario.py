@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from context.archives.load_tool_texts import PARAGRAPHS
+from context.archives.history_tool_prompts import PARAGRAPHS
 from context.assembly.token_counts import count_messages
 from kmapp.text import tokens
 

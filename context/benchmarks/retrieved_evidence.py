@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
-from context.assembly.call_input import Snippet
+from context.assembly.prompt_inputs import Snippet
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.snippets import knowledge_snippet
 from kmapp.search.candidate_ranking import rank_candidates

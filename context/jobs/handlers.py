@@ -18,7 +18,7 @@ from context.models import ContextComparison, ContextSummary, ExtractiveReason, 
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
-from kmapp.search.embed_jobs import is_about_these
+from kmapp.search.embed_objects import is_about_these
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from context.actions.archives import remove_expired_archives
 from context.actions.backfill_markers import backfill_markers
-from context.actions.retention import remove_expired_inputs
+from context.actions.input_retention import remove_expired_inputs
 from kmapp.accounts.for_each_account import run_for_each_account
 
 

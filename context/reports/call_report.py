@@ -10,9 +10,9 @@ from itertools import zip_longest
 from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
-from context.assembly.call_input import Snippet
 from context.assembly.messages import list_calls
 from context.assembly.prompt import REFERENCES, RenderedSection, count_tokens, prefix_digest
+from context.assembly.prompt_inputs import Snippet
 from context.assembly.token_counts import count_results
 
 SECTIONS = ("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge")

@@ -18,13 +18,13 @@ from context.actions.comparisons import (
     start_comparison,
     summarise_comparison,
 )
+from context.actions.input_retention import inputs_days
 from context.actions.replays import Changes
-from context.actions.retention import inputs_days
 from context.models import ContextComparison, ContextDifference, ContextSettings
 from context.reports import report_labels
 from context.reports.call_report import SECTIONS
 from context.reports.chart_geometry import build_columns
-from context.reports.comparison_totals import Bucket, Distribution
+from context.reports.token_change_distribution import Bucket, Distribution
 from context.views.policy_forms import SideForm, format_value
 from kmapp.accounts.permissions import Permission
 from kmapp.web.actor_names import list_actor_names

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from context.actions.retention import count_expiring_inputs
+from context.actions.input_retention import count_expiring_inputs
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
 from context.reports import report_labels

@@ -10,9 +10,9 @@ from uuid import UUID
 from kmapp.database.ids import uuid7
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
+from kmapp.search.word_index import index_documents, remove_documents
 from knowledge.chunking import Chunk
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText

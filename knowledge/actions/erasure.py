@@ -14,9 +14,9 @@ from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.vector_storage import drop_vectors
+from kmapp.search.word_index import remove_documents
 from knowledge.actions.images import IMAGES, delete_unused_images
 from knowledge.actions.sources import lock_source_of
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name

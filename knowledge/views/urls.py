@@ -3,7 +3,7 @@
 from django.urls import path
 
 from knowledge.views import (
-    chunks,
+    chunk_page,
     document_details,
     document_editing,
     document_list,
@@ -47,7 +47,7 @@ urlpatterns = [
     path("knowledge/documents/<uuid:pk>/versions/", versions.history, name="history"),
     path("knowledge/documents/<uuid:pk>/restore/", versions.restore, name="restore"),
     path("knowledge/images/<slug:digest>/", images.image, name="image"),
-    path("knowledge/chunks/<uuid:pk>/", chunks.chunk, name="chunk"),
+    path("knowledge/chunks/<uuid:pk>/", chunk_page.chunk, name="chunk"),
     path("lore/", lore_pages.lore, name="lore"),
     path("lore/new/", lore_pages.new_lorebook, name="lore_new"),
     path("lore/bench/", lore_pages.lore_test, name="bench"),

@@ -26,10 +26,10 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.notifications.webhooks.actions import report_changes
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.search.document_index import remove_documents
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.vector_storage import drop_vectors
+from kmapp.search.word_index import remove_documents
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.follow_up_jobs import WEBHOOK_SOURCE, enqueue_ordering
 from memory.models import (

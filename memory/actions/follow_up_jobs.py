@@ -10,8 +10,8 @@ from kmapp.database.bulk_insert import Insert
 from kmapp.outbox.models import OutboxEvent
 from kmapp.outbox.publish import NewJob, publish, publish_all
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.document_index import insert_documents
 from kmapp.search.vector_storage import TextPart, await_vectors, insert_pending
+from kmapp.search.word_index import insert_documents
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text

@@ -18,8 +18,8 @@ from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.notifications.webhooks.actions import enqueue_reports, report_changes
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.search.document_index import index_documents
 from kmapp.search.vector_storage import drop_vectors
+from kmapp.search.word_index import index_documents
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.follow_up_jobs import (
     TRIAGE,

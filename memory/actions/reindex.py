@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
-from kmapp.search.document_index import index_documents
+from kmapp.search.word_index import index_documents
 from memory.actions.follow_up_jobs import TRIAGE, enqueue_embeddings, enqueue_entries
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION

@@ -8,7 +8,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.api.object_uris import object_uri
 from kmapp.providers.active_models import active_model
-from kmapp.search.vector_previews import load_vector_previews
+from kmapp.search.vector_debug_previews import load_vector_previews
 from kmapp.text import tokens
 from memory.api import serialize
 from memory.models import MemoryEntry

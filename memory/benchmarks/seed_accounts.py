@@ -27,10 +27,10 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.document_index import encode_document
 from kmapp.search.nearest_indexes import create_indexes, drop_indexes
 from kmapp.search.posting_packing import pack_recent
 from kmapp.search.vector_code_packing import pack_codes
+from kmapp.search.word_index import encode_document
 from memory.actions.derived_edges import NEXT_WEIGHT, build_derived_edge
 from memory.actions.follow_up_jobs import EMBED
 from memory.actions.record_versions import build_version

@@ -11,7 +11,7 @@ from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
-from kmapp.search.embed_jobs import is_about_these
+from kmapp.search.embed_objects import is_about_these
 from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts

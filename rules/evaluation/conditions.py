@@ -11,7 +11,7 @@ from typing import Any
 
 import re2
 
-from kmapp.runtime.process_caches import LruCache
+from kmapp.runtime.cache_classes import LruCache
 from rules.evaluation.equality import MISSING, equality_key, is_equal, is_scalar, scalar_key
 from rules.evaluation.time_limit import check_time
 

@@ -6,11 +6,11 @@ import pytest
 
 from context.actions import comparisons
 from context.actions.comparisons import run_comparison
+from context.actions.input_retention import remove_expired_inputs
 from context.actions.replays import compare_changes
-from context.actions.retention import remove_expired_inputs
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import ArchiveScope
-from context.reports.comparison_totals import EDGES, TokenChange, summarise_changes
+from context.reports.token_change_distribution import EDGES, TokenChange, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.deliver import deliver_due

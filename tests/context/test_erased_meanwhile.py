@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from context.actions.archives import erase_archives
 from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
-from context.actions.load_results import prepare_messages
+from context.actions.prepare_messages import prepare_messages
 from context.assembly.retrieval import retrieve
 from context.assembly.stage_data import AssemblyRequest
 from context.models import (
@@ -245,7 +245,7 @@ def test_response_with_an_erased_tool_result_is_not_stored(
             erase_archives(acme.pk, SYSTEM, rows, reason="")
         return prepared
 
-    monkeypatch.setattr("context.api.archives.prepare_messages", prepare_before_erasure)
+    monkeypatch.setattr("context.api.tool_results.prepare_messages", prepare_before_erasure)
     body |= {"messages": first["messages"], "load_uuids": [archive]}
     assert texts(agent.post("context/prepare", body, 200, **RETRY)) == [LONG, "short"]
     assert makers.count(IdempotentRequest, acme) == 0

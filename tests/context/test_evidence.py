@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from context.benchmarks import planted_facts
-from context.benchmarks.planted_facts import CHINESE, ENGLISH, build_result, result_lines
+from context.benchmarks import passage_recall
+from context.benchmarks.passage_recall import CHINESE, ENGLISH, build_result, result_lines
 from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from kmapp.accounts.models import Account
 from knowledge.benchmarks.search_quality import Question
@@ -73,10 +73,10 @@ def test_answering_passages_and_phrases_are_counted(acme: Account) -> None:
 
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE])
-def test_generated_results_contain_each_fact_once(language: planted_facts.Language) -> None:
+def test_generated_results_contain_each_fact_once(language: passage_recall.Language) -> None:
     text, questions = build_result(language, seed=1)
     assert len(text) == pytest.approx(50_000, rel=0.05)
-    assert len({question for question, _ in questions}) == planted_facts.FACTS
+    assert len({question for question, _ in questions}) == passage_recall.FACTS
     assert {text.count(fact) for _, fact in questions} == {1}
 
 
@@ -84,9 +84,9 @@ def test_generated_results_contain_each_fact_once(language: planted_facts.Langua
 def test_loads_within_a_limit_contain_planted_facts(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planted_facts, "RESULTS", 1)
-    monkeypatch.setattr(planted_facts, "RESULT_LENGTH", 20_000)
-    monkeypatch.setattr(planted_facts, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(passage_recall, "RESULTS", 1)
+    monkeypatch.setattr(passage_recall, "RESULT_LENGTH", 20_000)
+    monkeypatch.setattr(passage_recall, "WAIT_SECONDS", 0)
 
     def ask(method: str, path: str, body: Any) -> Any:
         return agent.post(path, body) if method == "POST" else agent.get(path, **body)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
-from context.assembly.call_input import CallInput, Snippet
+from context.assembly.prompt_inputs import CallInput, Snippet
 from context.reports.call_report import build_report
 
 NONCE = "ab" * 7

@@ -10,8 +10,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from context.actions.assemble import prepare_call, store_call
+from context.actions.input_retention import remove_expired_inputs
 from context.actions.model_summaries import summarise_conversation
-from context.actions.retention import remove_expired_inputs
 from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope

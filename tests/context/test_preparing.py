@@ -10,7 +10,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from context.actions.insert_placeholders import Preparation, restore_placeholders
-from context.actions.load_results import prepare_messages
+from context.actions.prepare_messages import prepare_messages
 from context.archives.placeholder_swap import find_references
 from context.archives.placeholders import parse_placeholder
 from context.models import ToolResultArchive
@@ -112,9 +112,9 @@ def test_loaded_results_are_limited_in_all_their_places(
     first = agent.post("context/prepare", body)
     placeholder, uuid = texts(first)[0], first["archived"][0]["uuid"]
     body = {"messages": conversation(placeholder, placeholder), "conversation_id": "c1"}
-    monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG))
+    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG))
     assert texts(agent.post("context/prepare", {**body, "load_uuids": [uuid]})) == [LONG, LONG]
-    monkeypatch.setattr("context.actions.load_results.MAX_LOADED", 2 * len(LONG) - 1)
+    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG) - 1)
     refused = agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)
     assert refused["error"] == "too_large"
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
-from context.assembly.call_input import Section
+from context.assembly.prompt_inputs import Section
 from context.assembly.variant_assignment import assign_variant
 from context.models import ContextCostReport
 from context.models.archives import ArchiveScope

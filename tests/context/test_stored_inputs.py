@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.actions.erasure import delete_inputs
-from context.actions.retention import remove_expired_inputs
+from context.actions.erase_from_calls import delete_inputs
+from context.actions.input_retention import remove_expired_inputs
 from context.actions.settings import change_settings
 from context.archives.erasure_markers import collect_markers
 from context.assembly.messages import Message

@@ -12,7 +12,7 @@ from context.archives.placeholders import Archived, parse_placeholder, render_pl
 from context.assembly import prompt_fence, tool_result_trimming
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
-from context.assembly.call_input import CallInput, Snippet
+from context.assembly.prompt_inputs import CallInput, Snippet
 from context.summaries import extractive
 from kmapp.text import tokens
 from tests.injection_corpus import HARMLESS, INJECTIONS

@@ -22,7 +22,7 @@ from kmapp.runtime.processes import wait_until
 from kmapp.search import read_replica
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
-from memory.retrieval.golden_queries import GoldenQuery, run_questions
+from memory.retrieval.known_item_queries import GoldenQuery, run_questions
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
 from tests.agent import Agent

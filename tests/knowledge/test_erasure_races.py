@@ -14,8 +14,8 @@ from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
-from kmapp.search.document_index import remove_documents
 from kmapp.search.models import Vector
+from kmapp.search.word_index import remove_documents
 from knowledge.actions import erasure
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest_deliveries

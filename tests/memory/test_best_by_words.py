@@ -13,9 +13,9 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.search import bm25, posting_packing, scan_limits
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.posting_packing import pack_recent, purge_removed
+from kmapp.search.word_index import index_documents, remove_documents
 from kmapp.search.word_queries import (
     WeightedTerms,
     find_best_by_words,

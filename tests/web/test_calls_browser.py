@@ -9,7 +9,7 @@ from context.actions.comparisons import ComparisonRequest, run_comparison, start
 from context.actions.record_call import record_outcome
 from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
-from context.assembly.call_input import Section
+from context.assembly.prompt_inputs import Section
 from context.models import ContextCostReport
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
-from context.assembly.call_input import Section
+from context.assembly.prompt_inputs import Section
 from context.models import ContextBody
 from context.models.archives import ArchiveScope
 from context.reports.person_records import SOURCES, count_rows, export_person

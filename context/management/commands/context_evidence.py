@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from context.benchmarks.planted_facts import result_lines
+from context.benchmarks.passage_recall import result_lines
 from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from context.management.commands.context_scenario import DEFAULT_URL, check_url, create_client
 from kmapp.management.account_options import get_account

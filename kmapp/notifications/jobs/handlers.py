@@ -10,7 +10,7 @@ from django.core.mail import EmailMessage
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import RAISED
 from kmapp.notifications.digests import SEND, select_new
-from kmapp.notifications.email import build_message
+from kmapp.notifications.email_messages import build_message
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import list_recipients

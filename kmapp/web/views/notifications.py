@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.permissions import Permission
 from kmapp.notifications import actions
 from kmapp.notifications.close_notifications import load_subjects
-from kmapp.notifications.email import parse_unsubscription, unsubscribe
+from kmapp.notifications.email_messages import parse_unsubscription, unsubscribe
 from kmapp.notifications.kinds import Subject, find_kind, list_kinds
 from kmapp.notifications.models import Notification, NotificationQuerySet
 from kmapp.notifications.notification_line import NotificationLine

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from context.actions.archives import store_archives
 from context.actions.insert_placeholders import Preparation, restore_placeholders
-from context.actions.load_results import prepare_messages
+from context.actions.prepare_messages import prepare_messages
 from context.api import serialize
 from context.api.agent_tools import build_load_tool
 from context.api.request_serializers import (
@@ -32,7 +32,7 @@ from context.api.response_types import (
     Processed,
     ToolAnswer,
 )
-from context.archives.load_tool_texts import PARAGRAPHS
+from context.archives.history_tool_prompts import PARAGRAPHS
 from context.archives.placeholders import render_placeholder
 from context.archives.retrieval import (
     EmbeddedQuery,
