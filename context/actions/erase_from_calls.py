@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from context.actions.backfill_markers import backfill_markers
+from context.actions.backfill_lookup_keys import backfill_lookup_keys
 from context.assembly.snippet_locks import SOURCE_MODELS
 from context.models import (
     ContextBody,
@@ -168,16 +168,16 @@ def _find_holders(account_id: UUID, archives: Sequence[ToolResultArchive]) -> di
     """Return the bodies with one of these results, each with the owners of its results."""
     owners = defaultdict[str, set[str]](set)
     for archive in archives:
-        for marker in archive.markers():
-            owners[marker].add(archive.user_id)
+        for key in archive.lookup_keys():
+            owners[key].add(archive.user_id)
     extend_statement_timeout(connection, FULL_SCAN)
-    backfill_markers(account_id)
+    backfill_lookup_keys(account_id)
     # Uses the partial index of bodies with results.
     bodies = ContextBody.objects.of(account_id).filter(results__gt=[])
     rows = bodies.filter(results__overlap=list(owners))
     return {
-        pk: set().union(*(owners[marker] for marker in markers or () if marker in owners))
-        for pk, markers in rows.values_list("pk", "results")
+        pk: set().union(*(owners[key] for key in keys or () if key in owners))
+        for pk, keys in rows.values_list("pk", "results")
     }
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from context.actions.archives import store_archives
 from context.actions.conversation_summaries import store_summary
 from context.actions.model_summaries import initial_reason
-from context.archives.erasure_markers import collect_markers
+from context.archives.erasure_lookup_keys import collect_lookup_keys
 from context.assembly.budget import slot_key
 from context.assembly.messages import Message
 from context.assembly.prompt_inputs import Snippet
@@ -186,10 +186,10 @@ def store_bodies(
         existing = {pk: day for pk, day in existing.items() if day >= today or pk in locked_ids}
     new = sorted(values.keys() - existing.keys())
     redacted = {pk: redact_json(values[pk], kinds)[0] for pk in new}
-    markers = collect_markers(account_id, messages, redacted)
+    keys = collect_lookup_keys(account_id, messages, redacted)
     common = {"account_id": account_id, "used_on": today}
     rows = [
-        ContextBody(id=pk, text=encode_json(part), results=markers.get(pk, []), **common)
+        ContextBody(id=pk, text=encode_json(part), results=keys.get(pk, []), **common)
         for pk, part in redacted.items()
     ]
     # Another call of the conversation may have stored some of them first.

@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 
 from context.actions.archives import remove_expired_archives
-from context.actions.backfill_markers import backfill_markers
+from context.actions.backfill_lookup_keys import backfill_lookup_keys
 from context.actions.input_retention import remove_expired_inputs
 from kmapp.accounts.for_each_account import run_for_each_account
 
@@ -18,5 +18,5 @@ def delete_expired_archives() -> int:
 
 def _remove_expired(account_id: UUID) -> int:
     inputs = remove_expired_inputs(account_id)
-    backfill_markers(account_id)
+    backfill_lookup_keys(account_id)
     return inputs + remove_expired_archives(account_id)

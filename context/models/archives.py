@@ -148,8 +148,8 @@ class ToolResultArchive(SealedModel):
     def __str__(self) -> str:
         return f"{self.tool_name}: {self.query_summary[:60]}"
 
-    def markers(self) -> list[str]:
-        """Return the markers by which parts of calls refer to this archive."""
+    def lookup_keys(self) -> list[str]:
+        """Return the lookup keys by which parts of calls refer to this archive."""
         # Under each secret, including rotated ones.
         stored = keyed_digests(_purpose(self.account_id), self.result_full)
         return [str(self.pk), self.sent_sha256, *stored]

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from context.actions import backfill_markers
+from context.actions import backfill_lookup_keys
 from context.actions.archives import erase_archives
 from context.assembly.tool_result_trimming import soft_trim
 from context.jobs.tasks import delete_expired_archives
@@ -101,7 +101,7 @@ def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, w
 
 
 def test_trimmed_results_are_erased(agent: Agent, acme: Account) -> None:
-    """The marker is found behind many other ids."""
+    """The lookup key is found behind many other ids."""
     archive = UUID(archive_result(agent)["archive"]["uuid"])
     listing = "".join(f"{uuid4()} is a sparrow.\n" for _ in range(100))
     trimmed = soft_trim(listing, head=1_500, tail=100, language="en", archive=archive)
@@ -146,9 +146,9 @@ def test_copies_under_a_former_key_are_erased(
 def test_copies_of_an_older_release_are_erased(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, swept: bool
 ) -> None:
-    """Missing markers are filled in by a worker, or by the erasure."""
-    monkeypatch.setattr(backfill_markers, "CALLS", 2)
-    monkeypatch.setattr(backfill_markers, "PARTS", 2)
+    """Missing lookup keys are filled in by a worker, or by the erasure."""
+    monkeypatch.setattr(backfill_lookup_keys, "CALLS", 2)
+    monkeypatch.setattr(backfill_lookup_keys, "PARTS", 2)
     text = f"{SECRET} ada@example.test knows."
     archived = archive_result(agent, text)
     for number, each in enumerate((text, archived["content"])):
@@ -201,15 +201,15 @@ def test_summaries_are_erased(agent: Agent, acme: Account) -> None:
         assert {*inputs.values_list("report__user_id", flat=True)} <= {"ben"}
 
 
-def test_markers_are_keyed_digests(agent: Agent, acme: Account, rival: Account) -> None:
+def test_lookup_keys_are_keyed_digests(agent: Agent, acme: Account, rival: Account) -> None:
     archive_result(agent)
     assemble(agent, conversation(SECRET))
     with acting(acme):
         [marks] = ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
         [archive] = ToolResultArchive.objects.of(acme)
     assert marks == [archive.sent_sha256]
-    assert archive.sha256 not in archive.markers()
-    assert UUID(archive.markers()[0]) == archive.pk
+    assert archive.sha256 not in archive.lookup_keys()
+    assert UUID(archive.lookup_keys()[0]) == archive.pk
 
 
 def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
@@ -234,24 +234,24 @@ def test_first_erasure_after_an_upgrade_prepares_in_own_transactions(
     assemble(agent, conversation(SECRET), user_id="ann")
     agent.post("memory/store", {"text": "A sparrow.", "user_id": "ann"}, 201)
     depths: list[int] = []
-    update = backfill_markers._update_markers  # noqa: SLF001
+    update = backfill_lookup_keys._update_lookup_keys  # noqa: SLF001
 
-    def record_depth(account_id: UUID, markers: dict[UUID, list[str]]) -> None:
-        if markers:
+    def record_depth(account_id: UUID, keys: dict[UUID, list[str]]) -> None:
+        if keys:
             depths.append(len(connection.atomic_blocks))
-        update(account_id, markers)
+        update(account_id, keys)
 
-    monkeypatch.setattr(backfill_markers, "_update_markers", record_depth)
+    monkeypatch.setattr(backfill_lookup_keys, "_update_lookup_keys", record_depth)
 
-    def forget_markers() -> None:
+    def forget_lookup_keys() -> None:
         with acting(acme):
             assert ContextBody.objects.of(acme).update(results=None)
 
-    forget_markers()
+    forget_lookup_keys()
     page = f"/tool-results/{archived['archive']['uuid']}/erase/"
     assert makers.signed_in(ada).post(page, {"reason": "asked"}).status_code == 302
     assert makers.count(ToolResultArchive, acme) == 0
-    forget_markers()
+    forget_lookup_keys()
     assert agent.erase(user_id="ann")["erased"]
     assert len(depths) >= 2
     assert set(depths) == {1}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from context.actions.erase_from_calls import delete_inputs
 from context.actions.input_retention import remove_expired_inputs
 from context.actions.settings import change_settings
-from context.archives.erasure_markers import collect_markers
+from context.archives.erasure_lookup_keys import collect_lookup_keys
 from context.assembly.messages import Message
 from context.models import (
     ContextBody,
@@ -260,7 +260,7 @@ def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         encoded.append(value)
         return encode_json(value)
 
-    monkeypatch.setattr("context.archives.erasure_markers.encode_json", encode)
+    monkeypatch.setattr("context.archives.erasure_lookup_keys.encode_json", encode)
     loaded, named, result = str(uuid4()), str(uuid4()), uuid4()
     function = {"name": "load_tool_history", "arguments": f'{{"uuid": "{loaded}"}}'}
     calls = [{"id": "c1", "type": "function", "function": function}]
@@ -269,9 +269,9 @@ def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         uuid4(): {"role": "assistant", "content": None, "tool_calls": calls},
         result: {"role": "tool", "tool_call_id": "c1", "content": parts},
     }
-    markers = collect_markers(ACCOUNT, messages, messages)[result]
-    assert {loaded, named} <= {*markers}
-    assert len(markers) == 52
+    keys = collect_lookup_keys(ACCOUNT, messages, messages)[result]
+    assert {loaded, named} <= {*keys}
+    assert len(keys) == 52
     assert encoded == [function["arguments"]]
 
 
@@ -283,4 +283,4 @@ def test_loads_with_a_repeated_call_id_are_all_named() -> None:
         calls = [{"id": "c1", "type": "function", "function": function}]
         messages[uuid4()] = {"role": "assistant", "content": None, "tool_calls": calls}
     messages[result] = {"role": "tool", "tool_call_id": "c1", "content": "The kiln is hot."}
-    assert {first, second} <= {*collect_markers(ACCOUNT, messages, messages)[result]}
+    assert {first, second} <= {*collect_lookup_keys(ACCOUNT, messages, messages)[result]}

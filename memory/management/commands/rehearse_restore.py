@@ -21,7 +21,7 @@ from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
 from memory.retrieval.known_item_queries import (
-    GoldenAnswer,
+    KnownItemResult,
     compute_overlap,
     load_questions,
     run_questions,
@@ -121,8 +121,8 @@ class Command(BaseCommand):
     def _recalls(
         self,
         comparison: rehearse.HeadComparison,
-        there: Sequence[GoldenAnswer],
-        here: Sequence[GoldenAnswer],
+        there: Sequence[KnownItemResult],
+        here: Sequence[KnownItemResult],
     ) -> None:
         """Check for equal results; in accounts with newer writes, each memory must find itself."""
         pairs = list(zip(there, here, strict=True))

@@ -1,4 +1,4 @@
-"""Markers of the tool results in a message, to delete the message when a result is erased."""
+"""Lookup keys of the tool results in a message, to delete the message when a result is erased."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,25 +16,25 @@ MAX_IDS = 20  # in a result, and in its calls, because a listing may name thousa
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def collect_markers(
+def collect_lookup_keys(
     account_id: UUID, messages: Mapping[UUID, Message], stored: Mapping[UUID, Any]
 ) -> dict[UUID, list[str]]:
-    """Return the markers of the tool results in each stored message.
+    """Return the lookup keys of the tool results in each stored message.
 
-    `stored` holds the messages in redacted form. A marker is a keyed digest of a result, as its
+    `stored` holds the messages in redacted form. A lookup key is a keyed digest of a result, as its
     archive has it, or the id of an archive that the message names.
     """
     calls = index_calls(messages.values())
     # Once per id, because the result of a call may have thousands of texts.
     find_loaded = cache(lambda call_id: _find_loaded(calls.get(call_id, ())))
     return {
-        pk: list(dict.fromkeys(_list_markers(account_id, messages[pk], part, find_loaded)))
+        pk: list(dict.fromkeys(_list_lookup_keys(account_id, messages[pk], part, find_loaded)))
         for pk, part in stored.items()
         if pk in messages
     }
 
 
-def _list_markers(
+def _list_lookup_keys(
     account_id: UUID, message: Message, stored: Message, find_loaded: Callable[[str], list[str]]
 ) -> Iterator[str]:
     texts = {slot.path: slot.text for slot in list_slots([stored])}
