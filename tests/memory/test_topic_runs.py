@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import topic_growth
-from memory.actions.topic_growth import grow_topics
+from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topic_labels import MODEL_SECONDS, Labeller
 from memory.actions.topics import refresh_suggestions
 from memory.models import MemoryEntry, TopicSuggestion
@@ -85,3 +85,19 @@ def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.Mo
         grow_topics(acme.pk, SYSTEM, turn=turn)
     assert sorted(order[::3]) == ["mira", "nils", "noor"]
     assert len(order) == 9
+
+
+def test_memories_do_not_join_the_topic_of_another_audience(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    """Although an agent has made similar ones part of it."""
+    write(agent, TEA[:4], user_id="mira")
+    [other] = makers.write(acme, "Tea", kind="topic", user_id="nils", visibility="user")
+    with acting(acme):
+        rows = MemoryEntry.objects.of(acme).filter(user_id="mira")
+        create_member_edges(acme.pk, other.pk, list(rows.values_list("pk", flat=True)))
+    write(agent, TEA[4:], user_id="mira")
+    assert grow_topics(acme.pk, SYSTEM).created == 1
+    with acting(acme):
+        assert member_edges(acme.pk, other.pk).count() == 4
+    assert grow_topics(acme.pk, SYSTEM).joined == 0
