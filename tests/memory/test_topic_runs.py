@@ -11,10 +11,16 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import topic_growth
-from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
+from memory.actions.topic_growth import (
+    GrowthResult,
+    TopicChange,
+    create_member_edges,
+    grow_topics,
+    member_edges,
+)
 from memory.actions.topic_labels import MODEL_SECONDS, Labeller
 from memory.actions.topics import refresh_suggestions
-from memory.models import MemoryEntry, TopicSuggestion
+from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
 from memory.retrieval.audiences import Audience
 from memory.topics.labels import Background
 from tests import makers
@@ -101,3 +107,17 @@ def test_memories_do_not_join_the_topic_of_another_audience(
     with acting(acme):
         assert member_edges(acme.pk, other.pk).count() == 4
     assert grow_topics(acme.pk, SYSTEM).joined == 0
+
+
+def test_memories_with_a_topic_of_another_run_join_no_second_one(acme: Account) -> None:
+    """Two hosts may plan changes for the same memories at once."""
+    one, two = makers.write(acme, "One", "Two", kind="topic")
+    [tea] = makers.write(acme, "Tea.")
+    audience, run = Audience.of_entry(tea), GrowthResult()
+    for target in (one, two):
+        change = TopicChange(audience=audience, ids=[tea.pk], topic=target.pk)
+        topic_growth._apply_changes(acme.pk, SYSTEM, [change], run)  # noqa: SLF001
+    change = TopicChange(audience=audience, ids=[tea.pk], name="Tea")
+    topic_growth._apply_changes(acme.pk, SYSTEM, [change], run)  # noqa: SLF001
+    assert (run.created, run.joined) == (0, 1)
+    assert makers.get(MemoryEdge, acme, type="part_of").dst_id == one.pk
