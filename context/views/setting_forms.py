@@ -43,10 +43,14 @@ class InputsForm(SettingsForm):
 
 
 def format_price(model: str, price: Mapping[str, float]) -> str:
-    """Return a price as a line of the form, with all the digits that were entered."""
+    """Return a price as a line of the form, with all the digits that were entered.
+
+    Before a cached price, a missing output price is 0, as it is in the cost of a call.
+    """
     is_plain = model.split() == [model] and not model.startswith('"')
     label = model if is_plain else f'"{model}"'
-    return " ".join([label, *(f"{price[name]:.15g}" for name in PRICE_FIELDS if name in price)])
+    names = [name for name in PRICE_FIELDS if name in price or "cached" in price]
+    return " ".join([label, *(f"{price.get(name, 0):.15g}" for name in names)])
 
 
 def parse_price(line: str) -> tuple[str, dict[str, float]]:

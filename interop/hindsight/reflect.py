@@ -55,15 +55,17 @@ class Reflect(Recall):
         question = "\n\n".join(filter(None, (references, str(data.get("query")), context)))
         messages = [{"role": "system", "content": PROMPT}, {"role": "user", "content": question}]
         try:
-            text = chat.complete_chat(messages, schema=schema, deadline=DEADLINE)
+            completion = chat.request_completion(messages, schema=schema, deadline=DEADLINE)
         except Refused as error:
             raise _build_refusal(schema) from error
         except ProviderError as error:
             raise Unavailable("The chat model did not answer.", retry_after=5) from error
+        if completion.is_cut:
+            raise Unavailable("The chat model's answer was cut off before its end.", retry_after=5)
         return {
-            "text": text,
+            "text": completion.text,
             "based_on": {"memories": [_fact(fact) for fact in facts]},
-            "structured_output": _parse_object(text) if schema is not None else None,
+            "structured_output": _parse_object(completion.text) if schema is not None else None,
             "usage": NO_USAGE,
         }
 

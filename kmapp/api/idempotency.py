@@ -8,7 +8,7 @@ transaction is rolled back.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -82,14 +82,20 @@ class KeyClaim:
         return own_requests.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
 
 
-def claim_key(request: Request, principal: KeyPrincipal, key: str) -> KeyClaim | HttpResponse:
+def claim_key(
+    request: Request, principal: KeyPrincipal, key: str, options: Sequence[str] = ()
+) -> KeyClaim | HttpResponse:
+    """Claim a key, or return the stored response of the same request.
+
+    A request with the same body but other `options` is a different one.
+    """
     if not KEY.fullmatch(key):
         raise Invalid(
             f"{HEADER} has 1 to 255 visible ASCII characters.",
             issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
         )
     purpose = f"idempotency:{principal.account_id}"
-    body = json.dumps([request.method, request.path, request.data], sort_keys=True)
+    body = json.dumps([request.method, request.path, request.data, *options], sort_keys=True)
     fingerprint, token = keyed_digest(purpose, body), uuid7()
     lease: dict[str, Any] = {
         "fingerprint": fingerprint,

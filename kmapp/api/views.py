@@ -109,7 +109,7 @@ class AgentView(APIView):
 
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
         """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
-        claimed = idempotency.claim_key(self.request, principal, key)
+        claimed = idempotency.claim_key(self.request, principal, key, self.list_options())
         handler: Callable[..., HttpResponseBase]
         if isinstance(claimed, idempotency.KeyClaim):
             self.claim = claimed
@@ -118,6 +118,10 @@ class AgentView(APIView):
         else:
             handler = lambda *args, **kwargs: claimed  # noqa: E731
         setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
+
+    def list_options(self) -> Sequence[str]:
+        """Return what a protocol requests with options of the view instead of the body."""
+        return ()
 
     def seal(self, response: Response) -> Response:
         """Store the response for retries. Call it inside the `acting` of the change."""

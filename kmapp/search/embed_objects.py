@@ -51,16 +51,22 @@ def embed_for_all_models(
     """
     failed: dict[UUID, Exception] = {}
     outages: list[ProviderError] = []
-    for model in EmbeddingModel.objects.order_by("pk"):
-        if model.state == EmbeddingModel.State.RETIRED:
+    embedded: set[int] = set()
+    retired = EmbeddingModel.State.RETIRED
+    models = list(EmbeddingModel.objects.order_by("pk"))
+    for model in models:
+        if model.state == retired:
             # If the model is activated again, it must not have vectors of earlier texts.
             with acting(account_id):
                 drop_vectors(account_id, collections, ids, model_id=model.pk)
-            continue
-        try:
-            failed |= embed(model, account_id, ids)
-        except ProviderError as error:
-            outages.append(error)
+    while pending := [each for each in models if each.state != retired and each.pk not in embedded]:
+        for model in pending:
+            embedded.add(model.pk)
+            try:
+                failed |= embed(model, account_id, ids)
+            except ProviderError as error:
+                outages.append(error)
+        models = list(EmbeddingModel.objects.order_by("pk"))  # one may have been activated since
     if outages:
         raise outages[0]
     return failed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Q
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
@@ -27,6 +27,7 @@ from kmapp.search.nearest_indexes import create_indexes, drop_indexes
 BLOCK_OBJECTS = 64  # objects per query for missing vectors
 DROP_BLOCK_ROWS = 5_000
 READY, FAILED = str(Vector.State.READY), str(Vector.State.FAILED)
+OF_ACTIVE_MODEL = Q(model__state=EmbeddingModel.State.ACTIVE)
 ReportProgress = Callable[[int], None]
 
 
@@ -127,15 +128,14 @@ def _list_missing(
     model: EmbeddingModel,
     done_states: Sequence[str],
     after: UUID,
+    reference: Q = OF_ACTIVE_MODEL,
 ) -> list[UUID]:
-    """Return the next objects that have a vector of the active model and none of this one."""
+    """Return the next objects that have a vector of the reference and none of this model."""
     with acting(account_id):
         vectors = Vector.objects.of(account_id).filter(collection=collection, part=0)
         done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=done_states)
-        active_vectors = vectors.filter(
-            model__state=EmbeddingModel.State.ACTIVE, object_id__gt=after
-        )
-        missing = active_vectors.filter(~Exists(done)).order_by("object_id")
+        existing = vectors.filter(reference, object_id__gt=after)
+        missing = existing.filter(~Exists(done)).order_by("object_id")
         return list(missing.values_list("object_id", flat=True)[:BLOCK_OBJECTS])
 
 
@@ -157,6 +157,7 @@ def _embed_with_retries(
 
 def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> None:
     """Let a model answer searches, if it has a vector of every text."""
+    former = list(EmbeddingModel.objects.filter(state=EmbeddingModel.State.ACTIVE))
     coverage = load_coverage(model)
     if coverage.missing and not allow_incomplete:
         raise Conflict(
@@ -166,6 +167,23 @@ def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> 
             details={"missing": coverage.missing, "texts": coverage.texts},
         )
     models.activate_model(model)
+    if not coverage.missing:
+        _embed_latest_texts(model, former)
+
+
+def _embed_latest_texts(model: EmbeddingModel, former: Sequence[EmbeddingModel]) -> None:
+    """Embed what jobs embedded for the former model only, while this one was activated.
+
+    Jobs that end later embed for this model themselves.
+    """
+    reference, states = Q(model__in=former, state=READY), [*Vector.State.values]
+    for account_id in account_ids():
+        for source in list_sources():
+            for collection in source.collections:
+                after = UUID(int=0)
+                while ids := _list_missing(account_id, collection, model, states, after, reference):
+                    _embed_with_retries(source, model, account_id, ids)
+                    after = ids[-1]
 
 
 def drop_model(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:

@@ -13,10 +13,12 @@ from pgvector import HalfVector
 
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.candidate_signals import CosineScale
+
+PROBE = "One text, to see whether the embedder responds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,24 @@ def load_query_vector(
             {"code": "km_query_vector_cached", "message": "The query vector was cached."}
         )
     return QueryVector.from_floats(model, vector.vector)
+
+
+def fails_for_this_text_only(text: str) -> bool:
+    """Return whether the embedder fails for this query again but responds to another one."""
+    embedder = OpenAIEmbedder.for_queries(active_model())
+    try:
+        embedder.embed([text], kind="query")
+    except Faulted:
+        pass
+    except ProviderError:
+        return False
+    else:
+        return False
+    try:
+        embedder.embed([PROBE], kind="query")
+    except ProviderError:
+        return False
+    return True
 
 
 def describe_failure(

@@ -15,7 +15,7 @@ from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.audiences import Audience
+from memory.retrieval.audiences import SAME_AUDIENCE, Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Graph, build_neighbour_graph
 from memory.topics.labels import Background
 
@@ -133,9 +133,14 @@ def load_vectors(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
 
 
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
-    """Return the current topic of each memory, following merges; without `ids`, of all memories."""
-    merges = dict(merge_edges(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
+    """Return the current topic of each memory, following merges; without `ids`, of all memories.
+
+    Memories that agents made part of a topic of another audience have none by that.
+    """
+    merged = merge_edges(account_id).filter(SAME_AUDIENCE)
+    merges = dict(merged.order_by("-src_id").values_list("dst_id", "src_id"))
     edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
+    edges = edges.filter(SAME_AUDIENCE)
     if ids is not None:
         edges = edges.filter(src__in=ids)
     memberships = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")

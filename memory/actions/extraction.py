@@ -11,6 +11,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.errors import ProviderError
+from kmapp.search.query_vector import fails_for_this_text_only
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions import apply_extraction
 from memory.actions.apply_extraction import finish
@@ -260,7 +261,7 @@ def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:
 
 
 def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
-    """Return similar memories that the owner can see. Raise ProviderError without vectors."""
+    """Return similar memories that the owner can see. Raise ProviderError during an outage."""
     viewer = Viewer(
         user_id=row.user_id,
         agent_id=row.agent_id,
@@ -270,7 +271,8 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     )
     query = SearchRequest(query=text, viewer=viewer, limit=MAX_SIMILAR, kinds=CHANGEABLE)
     results = search_memories(row.account_id, query)
-    if any(decision["code"] in NO_VECTOR_CODES for decision in results.decisions):
+    without_vector = any(each["code"] in NO_VECTOR_CODES for each in results.decisions)
+    if without_vector and not fails_for_this_text_only(text):  # then it is compared by words
         raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [
         SimilarMemory(id=entry.pk, text=entry.content, version=entry.version, pinned=entry.pinned)

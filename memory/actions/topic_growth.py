@@ -118,6 +118,9 @@ def _apply_changes(
 ) -> None:
     with acting(account_id):
         lock_topics(account_id)
+        # Another run may have assigned topics to them since these changes were planned.
+        assigned = find_topics(account_id, [pk for each in changes for pk in each.ids]).keys()
+        changes = [each for each in changes if assigned.isdisjoint(each.ids)]
         # All rows before the first change, in the order of their ids, as an erasure locks them.
         # Topics come first, because an erasure may wait for a member while it has locked a topic.
         existing = lock_entries(account_id, [each.topic for each in changes if each.topic])

@@ -83,6 +83,9 @@ class Add(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     expires_at: datetime | None = None  # of messages that are stored as they are; for protocols
 
+    def list_options(self) -> Sequence[str]:
+        return [self.expires_at.isoformat()] if self.expires_at else []
+
     @extend_schema(request=AddInput, responses={201: AddAnswer, 202: AddAnswer})
     def post(self, request: Request) -> Response:
         data = parse(AddInput, request)

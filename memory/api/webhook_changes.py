@@ -1,6 +1,7 @@
 """Changes of memories that webhooks report."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -33,7 +34,7 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Rep
     versions = MemoryVersion.objects.of(account_id).filter(pk__in=references)
     changes = {}
     for version in versions.annotate(previous=Subquery(before.values("state")[:1])):
-        if event_type := find_event_type(version.previous, version.state):
+        if event_type := find_event_type(version.previous, version.state, version.created_at):
             data = {
                 "id": version.entry_id,
                 **_serialize_state(version.state),
@@ -50,8 +51,8 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Rep
     return changes
 
 
-def find_event_type(before: State | None, after: State) -> str | None:
-    """Return what a change means to those who recall memories; None if nothing."""
+def find_event_type(before: State | None, after: State, moment: datetime) -> str | None:
+    """Return what a change at this time means to those who recall memories; None if nothing."""
     was_active = before is not None and before.get("status") == ACTIVE
     is_active = after.get("status") == ACTIVE
     if is_active != was_active:
@@ -63,8 +64,16 @@ def find_event_type(before: State | None, after: State) -> str | None:
         and before
         and any(before.get(name) != after.get(name) for name in REPORTED_FIELDS)
     ):
-        return UPDATED_EVENT
+        was_expired, is_expired = _is_expired(before, moment), _is_expired(after, moment)
+        if was_expired == is_expired:
+            return UPDATED_EVENT
+        return DELETED_EVENT if is_expired else ADDED_EVENT
     return None
+
+
+def _is_expired(state: State, moment: datetime) -> bool:
+    expires_at = state.get("expires_at")
+    return bool(expires_at) and datetime.fromisoformat(expires_at) <= moment
 
 
 def _serialize_state(state: State) -> dict[str, Any]:

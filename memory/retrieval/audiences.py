@@ -2,7 +2,20 @@
 
 from typing import NamedTuple, Self
 
+from django.db.models import F, Q
+
 from memory.models import MemoryEntry
+
+# Edges that lead to a row of the same audience, as `Audience.fields` has it. Agents write others.
+SAME_AUDIENCE = Q(src__scope=F("dst__scope"), src__visibility=F("dst__visibility")) & (
+    Q(dst__visibility=MemoryEntry.Visibility.ACCOUNT)
+    | Q(src__user_id=F("dst__user_id"), src__agent_id=F("dst__agent_id"))
+    & (
+        Q(dst__visibility=MemoryEntry.Visibility.USER)
+        | Q(dst__run_id="")
+        | Q(src__run_id=F("dst__run_id"))
+    )
+)
 
 
 class Audience(NamedTuple):

@@ -60,6 +60,19 @@ def test_a_schema_that_the_model_refuses_is_a_400(
     assert (refused.status_code, refused.json()["issues"][0]["path"]) == (400, "response_schema")
 
 
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_an_answer_that_is_cut_off_is_a_503(
+    schema: Any, agent: Client, settings: Settings, provider: FakeProvider
+) -> None:
+    configure_chat(settings, provider)
+    provider.become(reply="Mira drinks", finish_reason="length")
+    post(agent, "memories", items=[{"content": "Mira drinks tea."}], **{"async": True})
+    body = {"query": "What does Mira drink?", "response_schema": schema}
+    refused = agent.post(f"{BANK}/reflect", body, "application/json")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert "cut off" in refused.json()["message"]
+
+
 def test_state_of_an_operation_does_not_depend_on_other_jobs(
     agent: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

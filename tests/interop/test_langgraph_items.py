@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from interop import key_value_memory
 from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 from tests import makers
+from tests.webhook_receiver import receive_webhooks
 
 pytestmark = pytest.mark.usefixtures("module_commits")
 TEA: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea"}
@@ -67,6 +69,24 @@ def test_key_can_be_deleted_and_put_any_number_of_times(
     assert sorted(entry.status for entry in rows) == ["active", "forgotten"]
     expired = makers.get(MemoryEntry, acme, status="active")
     assert (expired.content, expired.slots) == (key_value_memory.DELETED_TEXT, {})
+
+
+def test_webhooks_report_the_deletion_of_the_last_generation(
+    agent: Client, acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 1)
+    with receive_webhooks() as receiver:
+        settings.WEBHOOK_PRIVATE = [receiver.netloc]
+        hook = {"name": "Log", "url": receiver.url}
+        created = agent.post(f"/api/v1/webhooks/projects/{acme.pk}/", hook, "application/json")
+        assert created.status_code == 201
+        put_tea(agent, "Tea.")
+        put_tea(agent, "Green tea.")
+        delete_tea(agent)
+        put_tea(agent, "Tea again.")
+        makers.settle()
+    events = sorted(each["event_details"]["event"] for each in receiver.bodies())
+    assert events == ["ADD", "ADD", "DELETE", "UPDATE"]
 
 
 def test_last_generation_is_forgotten_if_its_changes_need_a_review(

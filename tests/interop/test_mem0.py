@@ -212,6 +212,14 @@ def test_a_memory_expires_from_its_first_version(agent: Client, acme: Account) -
     assert [(entry.version, entry.expires_at) for entry in rows] == expected
 
 
+def test_a_key_with_another_expiration_date_is_a_conflict(agent: Client) -> None:
+    body = {"messages": "Ann visits Oslo.", "user_id": "ann"}
+    for day, status in (("2099-12-30", 200), ("2099-12-30", 200), ("2099-12-31", 409)):
+        dated, key = {**body, "expiration_date": day}, {"Idempotency-Key": "k1"}
+        answer = agent.post("/v3/memories/add/", dated, "application/json", headers=key)
+        assert answer.status_code == status, day
+
+
 def test_a_blank_owner_is_no_owner(agent: Client, acme: Account) -> None:
     body = {"messages": "Ann likes tea.", "user_id": " ", "infer": False}
     answer = agent.post("/v3/memories/add/", body, "application/json")

@@ -7,6 +7,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
+from kmapp.search.query_vector import fails_for_this_text_only
 from memory.models import Extraction, MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -166,3 +167,17 @@ def test_redelivery_extracts_nothing(agent: Agent, acme: Account, chat: FakeProv
     assert agent.get(f"events/{event['id']}")["result"] == event["result"]
     assert [body for body in chat.seen if "messages" in body] == requests
     assert set(current_memories(acme)) == {"Nils has a cat."}
+
+
+def test_a_fact_for_which_the_embedder_always_fails_does_not_stop_others(
+    agent: Agent, acme: Account, chat: FakeProvider
+) -> None:
+    agent.post("memory/store", {"text": DOG, "user_id": "mira"}, 201)
+    odd = "Quokka Island is closed."
+    reply = scripted_reply([fact(CAT), fact(odd)], [decision(0, "ADD")])
+    chat.become("error", only="Quokka", reply=reply)
+    assert add_conversation(agent, "I have a cat.")["state"] == "SUCCEEDED"
+    assert set(current_memories(acme)) == {DOG, CAT, odd}
+    assert not fails_for_this_text_only(CAT)
+    chat.become("error")  # for every text
+    assert not fails_for_this_text_only(odd)

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -12,7 +12,9 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from kmapp.outbox.deliver import deliver_due, paused_until
+from kmapp.providers import embedding_model_lifecycle
 from kmapp.providers.active_models import active_model, clear_model_cache
+from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import embedding_model_switch
@@ -162,6 +164,46 @@ def test_reactivated_model_has_no_stale_vectors(agent: Agent) -> None:
     command("activate", str(first))
     hits = agent.post("memory/search", {"query": "a noisy hound", "user_id": "u"})["results"]
     assert hits[0]["text"].startswith("The dog")
+
+
+def test_text_embedded_during_the_activation_gets_a_vector(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(agent, TEXTS[0])
+    makers.settle()
+    second = add()
+    command("backfill", str(second))
+    command("retire", str(second))
+    activate = embedding_model_lifecycle.activate_model
+
+    def write_and_activate(model: EmbeddingModel) -> None:
+        write(agent, TEXTS[1])
+        makers.settle()
+        activate(model)
+
+    monkeypatch.setattr(embedding_model_lifecycle, "activate_model", write_and_activate)
+    command("activate", str(second))
+    assert vectors(second) == {"READY": 2}
+
+
+def test_job_embeds_for_a_model_that_is_activated_meanwhile(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = active_model().pk, add()
+    command("retire", str(second))
+    write(agent, TEXTS[0])
+    embed = OpenAIEmbedder.embed
+
+    def activate_and_embed(
+        embedder: OpenAIEmbedder, texts: Sequence[str], *, kind: Any
+    ) -> list[list[float]]:
+        if active_model().pk == first:
+            command("activate", str(second))
+        return embed(embedder, texts, kind=kind)
+
+    monkeypatch.setattr(OpenAIEmbedder, "embed", activate_and_embed)
+    makers.settle()
+    assert vectors(first) == vectors(second) == {"READY": 1}
 
 
 def test_only_retired_models_are_dropped() -> None:

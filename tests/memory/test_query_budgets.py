@@ -63,7 +63,7 @@ def test_inserts_are_prepared(warm: Agent) -> None:
 def test_jobs_of_new_memories(warm: Agent, max_queries: MaxQueries) -> None:
     for number in (2, 32):
         warm.post("memory/write", {"nodes": nodes(number, f"j{number}-")}, 201)
-        for queue, most in (("embedding", 67), ("default", 23), ("clustering", 24)):
+        for queue, most in (("embedding", 69), ("default", 23), ("clustering", 24)):
             with max_queries(most):
                 assert deliver_due(queue) > 0
 

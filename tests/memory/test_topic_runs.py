@@ -11,10 +11,16 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import topic_growth
-from memory.actions.topic_growth import grow_topics
+from memory.actions.topic_growth import (
+    GrowthResult,
+    TopicChange,
+    create_member_edges,
+    grow_topics,
+    member_edges,
+)
 from memory.actions.topic_labels import MODEL_SECONDS, Labeller
 from memory.actions.topics import refresh_suggestions
-from memory.models import MemoryEntry, TopicSuggestion
+from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
 from memory.retrieval.audiences import Audience
 from memory.topics.labels import Background
 from tests import makers
@@ -85,3 +91,33 @@ def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.Mo
         grow_topics(acme.pk, SYSTEM, turn=turn)
     assert sorted(order[::3]) == ["mira", "nils", "noor"]
     assert len(order) == 9
+
+
+def test_memories_do_not_join_the_topic_of_another_audience(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    """Although an agent has made similar ones part of it."""
+    write(agent, TEA[:4], user_id="mira")
+    [other] = makers.write(acme, "Tea", kind="topic", user_id="nils", visibility="user")
+    with acting(acme):
+        rows = MemoryEntry.objects.of(acme).filter(user_id="mira")
+        create_member_edges(acme.pk, other.pk, list(rows.values_list("pk", flat=True)))
+    write(agent, TEA[4:], user_id="mira")
+    assert grow_topics(acme.pk, SYSTEM).created == 1
+    with acting(acme):
+        assert member_edges(acme.pk, other.pk).count() == 4
+    assert grow_topics(acme.pk, SYSTEM).joined == 0
+
+
+def test_memories_with_a_topic_of_another_run_join_no_second_one(acme: Account) -> None:
+    """Two hosts may plan changes for the same memories at once."""
+    one, two = makers.write(acme, "One", "Two", kind="topic")
+    [tea] = makers.write(acme, "Tea.")
+    audience, run = Audience.of_entry(tea), GrowthResult()
+    for target in (one, two):
+        change = TopicChange(audience=audience, ids=[tea.pk], topic=target.pk)
+        topic_growth._apply_changes(acme.pk, SYSTEM, [change], run)  # noqa: SLF001
+    change = TopicChange(audience=audience, ids=[tea.pk], name="Tea")
+    topic_growth._apply_changes(acme.pk, SYSTEM, [change], run)  # noqa: SLF001
+    assert (run.created, run.joined) == (0, 1)
+    assert makers.get(MemoryEdge, acme, type="part_of").dst_id == one.pk

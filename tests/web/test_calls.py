@@ -243,6 +243,11 @@ def test_prices_keep_their_digits(admin: Client, acme: Account) -> None:
     assert stored(acme).prices["small"] == {"input": 234567.5}
 
 
+def test_cached_price_without_an_output_price_is_third(admin: Client, acme: Account) -> None:
+    configure(acme, prices={"small": {"input": 2, "cached": 0.5}})
+    assert "small 2 0 0.5" in page(admin.get("/calls/settings/"))
+
+
 def test_names_of_models_may_contain_spaces(admin: Client, acme: Account) -> None:
     prices = 'small v2 0.25 2\n"large 3" 3 15 0.3\n7 1'
     assert saved(admin, "prices", 0, prices=prices).status_code == 302
