@@ -32,6 +32,10 @@ class CopyFailed(Exception):
     """A copy could not be read or written; it is tried again."""
 
 
+class PeerRefused(CopyFailed):
+    """The peer refused a statement; it stored the others of the request."""
+
+
 class Copy(Protocol):
     name: str
 
@@ -86,18 +90,29 @@ class Peer:
         return parse_records(self._request("GET"))
 
     def store(self, statements: Sequence[Signed]) -> None:
-        """Store the countersignatures next to the checkpoint file."""
+        """Store the countersignatures next to the checkpoint file.
+
+        A statement that the peer refuses does not keep later parts from being sent.
+        """
+        refusal: PeerRefused | None = None
         for start in range(0, len(statements), MAX_STATEMENTS):
-            part = statements[start : start + MAX_STATEMENTS]
-            answer = self._request("POST", {"checkpoints": [each.record() for each in part]})
-            countersigned = parse_records(answer)
-            if [each.statement for each in countersigned] != [each.statement for each in part]:
-                raise CopyFailed("The peer returned other statements than it was sent.")
-            self._verify(countersigned)
-            path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
-            with lock_for_signing(path):
-                append_statements(path, countersigned)
-                get_shared_file(path).rotate_if_long()
+            try:
+                self._store_part(statements[start : start + MAX_STATEMENTS])
+            except PeerRefused as error:
+                refusal = refusal or error
+        if refusal:
+            raise refusal
+
+    def _store_part(self, part: Sequence[Signed]) -> None:
+        answer = self._request("POST", {"checkpoints": [each.record() for each in part]})
+        countersigned = parse_records(answer)
+        if [each.statement for each in countersigned] != [each.statement for each in part]:
+            raise CopyFailed("The peer returned other statements than it was sent.")
+        self._verify(countersigned)
+        path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
+        with lock_for_signing(path):
+            append_statements(path, countersigned)
+            get_shared_file(path).rotate_if_long()
 
     def _verify(self, countersigned: Sequence[Signed]) -> None:
         """Raise CopyFailed unless the peer signed these, if its public keys are configured."""
@@ -122,7 +137,8 @@ class Peer:
                 extensions={"timeout": timeout},
             )
             if answer.status != HTTPStatus.OK:
-                raise CopyFailed(f"The peer returned HTTP status {answer.status}.")
+                failure = PeerRefused if answer.status == HTTPStatus.CONFLICT else CopyFailed
+                raise failure(f"The peer returned HTTP status {answer.status}.")
             return json.loads(answer.content)
         except (OSError, ValueError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise CopyFailed("The peer could not be reached.") from error

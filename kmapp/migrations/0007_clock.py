@@ -56,17 +56,21 @@ SELECT count(*) FROM changed
 """
 
 
+def advance_clock(body: str) -> SecurityDefinerFunction:
+    return SecurityDefinerFunction(
+        "advance_clock(uuid, float8, interval, interval)",
+        "own_host uuid, now_ticks float8, tolerance interval, patience interval",
+        "boolean",
+        body,
+        language="plpgsql",
+    )
+
+
 class Migration(migrations.Migration):
     dependencies = [("kmapp", "0006_company_sign_in"), ("outbox", "0002_traceparent")]
     operations = [
         migrations.RunSQL(TABLE, "DROP TABLE kmapp_clock"),
-        SecurityDefinerFunction(
-            "advance_clock(uuid, float8, interval, interval)",
-            "own_host uuid, now_ticks float8, tolerance interval, patience interval",
-            "boolean",
-            ADVANCE,
-            language="plpgsql",
-        ),
+        advance_clock(ADVANCE),
         SecurityDefinerFunction(
             "steady_time()",
             "",

@@ -12,7 +12,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from rules.evaluation.conditions import MAX_PATTERN_LENGTH, OPERATORS, compile_safe_pattern
+from rules.evaluation.conditions import OPERATORS
+from rules.evaluation.patterns import MAX_PATTERN_LENGTH, compile_safe_pattern
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_ITEMS = 200

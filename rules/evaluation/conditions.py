@@ -9,29 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import re2
-
-from kmapp.runtime.cache_classes import LruCache
 from rules.evaluation.equality import MISSING, equality_key, is_equal, is_scalar, scalar_key
+from rules.evaluation.patterns import list_patterns, load_pattern
 from rules.evaluation.time_limit import check_time
-
-MAX_PATTERN_LENGTH = 256
-MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
-# Of compiled patterns, in bytes: one rule can have more than a thousand.
-MAX_CACHED_SIZE = 1 << 26
-MIN_CACHED_SIZE = 1 << 15  # of one pattern, because matching takes memory beside the program
-INSTRUCTION_SIZE = 16  # forwards and backwards
 
 Test = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled condition, with the paths it reads and the equalities it requires."""
+    """A compiled condition, with its paths, the equalities it requires, and its patterns."""
 
     matches: Test
     paths: tuple[str, ...]
     equalities: tuple[tuple[str, Any], ...]
+    patterns: frozenset[str]
 
 
 def compile_condition(condition: Mapping[str, Any]) -> Condition:
@@ -39,6 +31,7 @@ def compile_condition(condition: Mapping[str, Any]) -> Condition:
         matches=_compile_object(condition),
         paths=tuple(sorted(set(_list_paths(condition, "")))),
         equalities=tuple(_list_equalities(condition)),
+        patterns=frozenset(list_patterns(condition)),
     )
 
 
@@ -204,42 +197,10 @@ def _compile_regex(expected: Any) -> Test:
         check_time()
         if not isinstance(value, str):
             return False
-        pattern = _load_pattern(expected)
+        pattern = load_pattern(expected)
         return pattern is not None and pattern.search(value) is not None
 
     return test
-
-
-def _estimate_size(cached: tuple[Any]) -> int:
-    [pattern] = cached
-    size = 0 if pattern is None else INSTRUCTION_SIZE * pattern.programsize
-    return max(size, MIN_CACHED_SIZE)
-
-
-# By text; each is in a tuple, because unsupported ones are None.
-pattern_cache: LruCache[tuple[Any]] = LruCache(MAX_CACHED_SIZE, size_of=_estimate_size)
-
-
-def _load_pattern(text: str) -> Any:
-    """Return what `compile_safe_pattern` does, from the cache if possible."""
-    cached = pattern_cache.get(text)
-    if cached is None:
-        cached = (compile_safe_pattern(text),)
-        pattern_cache.put(text, cached)
-    return cached[0]
-
-
-def compile_safe_pattern(expected: Any) -> Any:
-    """Return the compiled pattern, or None if it is too long or not linear."""
-    if not isinstance(expected, str) or len(expected) > MAX_PATTERN_LENGTH:
-        return None
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = MAX_PROGRAM_SIZE
-    try:
-        return re2.compile(expected, options)
-    except (re2.error, UnicodeEncodeError):
-        return None
 
 
 _OPERATORS: dict[str, Callable[[Any], Test]] = {

@@ -15,6 +15,7 @@ from rules.evaluation.matching import (
     build_rule_set,
     compile_rule,
 )
+from rules.evaluation.patterns import reserve_space
 from rules.models import Rule, RuleBook
 
 MAX_ACCOUNTS = 64
@@ -77,6 +78,9 @@ def _compile_changed(
         for pk in versions
         if str(pk) in fresh or (str(pk) in reusable and pk not in changed)
     }
+    active = [one for _number, one in compiled.values() if one.rule.live]
+    conditions = (each for one in active for each in (one.condition, *one.exceptions))
+    reserve_space(len(frozenset[str]().union(*(each.patterns for each in conditions))))
     is_complete = set(changed) <= {rule.pk for rule in sealed}
     return _CacheEntry(
         version, build_rule_set(one for _number, one in compiled.values()), compiled, is_complete

@@ -176,6 +176,21 @@ def test_refused_statement_keeps_no_other_from_being_stored(
     assert peer.load() == [own, other]
 
 
+def test_refused_statement_keeps_no_later_part_from_being_sent(
+    peer: Peer, acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.ledger.checkpoint_copies.MAX_STATEMENTS", 1)
+    sign_moved_heads()
+    own, other = (get_checkpoint_file().all()[each.pk] for each in (acme, rival))
+    peer.store([own])
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+    fork = sign_statement(key, replace(own.statement, commit_hash="0" * 64))
+    with pytest.raises(CopyFailed, match="409"):
+        peer.store([fork, other])
+    assert peer.load() == [own, other]
+    assert countersigned().all()[rival.pk].statement == other.statement
+
+
 def test_statement_is_later_than_the_one_before_under_any_clock(acme: Account) -> None:
     before = Statement(account=acme.pk, seq=1, commit_hash="0" * 64, created_at=timezone.now())
     ahead = replace(before, created_at=before.created_at + timedelta(hours=1))

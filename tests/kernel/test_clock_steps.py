@@ -19,7 +19,13 @@ from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count_request
 from kmapp.database.ids import uuid7
-from kmapp.database.steady_clock import BOOT_ID, advance_clock, steady_time
+from kmapp.database.steady_clock import (
+    BOOT_ID,
+    FORWARD_JUMP_DELAY,
+    MAX_CLOCK_DRIFT,
+    advance_clock,
+    steady_time,
+)
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications
@@ -121,6 +127,29 @@ def test_new_host_does_not_move_the_steady_time(lag: Callable[[], timedelta]) ->
     advance_clock()
     assert lag() > DAY - HOUR / 60
     assert run_sql("SELECT count(*) FROM kmapp_clock WHERE host = %s", BOOT_ID) == (1,)
+
+
+def test_step_of_months_is_followed_when_two_hosts_run(lag: Callable[[], timedelta]) -> None:
+    """Neither deletes the time of the other, which is as far behind as its own."""
+    hosts = [BOOT_ID, uuid7()]
+
+    def advance_hosts() -> None:
+        for host in hosts:
+            values = [host, time.monotonic(), MAX_CLOCK_DRIFT, FORWARD_JUMP_DELAY]
+            run_sql("SELECT advance_clock(%s, %s, %s, %s)", *values)
+
+    advance_hosts()
+    step_clock(40 * DAY)
+    advance_hosts()
+    assert lag() > 39 * DAY
+    for _ in range(25):
+        run_host(HOUR)
+        step_clock(HOUR)
+        advance_hosts()
+    assert lag() < HOUR / 60
+    run_sql("UPDATE kmapp_clock SET seen_at = seen_at - %s WHERE host = %s", 31 * DAY, hosts[1])
+    advance_clock()
+    assert run_sql("SELECT count(*), min(host::text) FROM kmapp_clock") == (1, str(BOOT_ID))
 
 
 def test_retention_waits_after_a_step_forward(acme: Account, lag: Callable[[], timedelta]) -> None:

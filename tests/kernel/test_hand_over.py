@@ -1,6 +1,7 @@
 """Hand-over of a listening socket to a successor while clients send requests."""
 
 import http.client
+import io
 import json
 import signal
 import subprocess
@@ -11,10 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
+from pytest_django import Settings
 
+from kmapp.management.commands import upgrade
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import HandOver, PidFile, wait_until
 
@@ -156,3 +161,21 @@ def test_no_request_fails_while_a_successor_takes_over(tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE)
+
+
+def test_upgrade_waits_and_reports_while_kmapp_runs(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Migrations may take longer than any time that could be fixed."""
+    settings.DATA_DIR = tmp_path
+    pids, out = PidFile(tmp_path / "up.pid"), io.StringIO()
+    pids.write([], HandOver())
+    hand_over = threading.Timer(0.5, pids.write, ([], HandOver(1)))
+    monkeypatch.setattr(upgrade, "REPORT_SECONDS", 0.1)
+    monkeypatch.setattr(upgrade, "os", SimpleNamespace(kill=lambda *_: hand_over.start()))
+    call_command("upgrade", stdout=out)
+    hand_over.join()
+    *reports, last = out.getvalue().splitlines()
+    assert reports
+    assert all("not finished after" in each for each in reports)
+    assert last == "All processes run the installed version."

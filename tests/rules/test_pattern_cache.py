@@ -4,19 +4,26 @@ from collections.abc import Iterator
 
 import pytest
 
-from rules.evaluation import conditions
-from rules.evaluation.conditions import (
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from rules.evaluation import patterns as rule_patterns
+from rules.evaluation.conditions import compile_condition
+from rules.evaluation.patterns import (
+    MAX_CACHED_SIZE,
     MIN_CACHED_SIZE,
-    compile_condition,
     compile_safe_pattern,
     pattern_cache,
+    reserve_space,
 )
+from rules.evaluation.rule_cache import load_rules
+from tests.rules.builders import rule
 
 MAX_PATTERNS = 3
 
 
 @pytest.fixture(autouse=True)
 def small_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(rule_patterns, "CACHED_SIZE", MAX_PATTERNS * MIN_CACHED_SIZE)
     monkeypatch.setattr(pattern_cache, "max_size", MAX_PATTERNS * MIN_CACHED_SIZE)
     pattern_cache.clear()
     yield
@@ -48,9 +55,32 @@ def test_pattern_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled.append(text)
         return compile_safe_pattern(text)
 
-    monkeypatch.setattr(conditions, "compile_safe_pattern", compile_pattern)
+    monkeypatch.setattr(rule_patterns, "compile_safe_pattern", compile_pattern)
     texts = {"kiln": True, "(?=kiln)": False}  # the second one is unsupported
     for each, holds in texts.items():
         condition = compile_condition({"text": {"$regex": each}})
         assert [condition.matches({"text": "The kiln."}) for _ in range(2)] == [holds, holds]
     assert compiled == list(texts)
+
+
+def test_patterns_of_active_rules_fit_into_the_cache(acme: Account) -> None:
+    patterns = [f"kiln {number}$" for number in range(10)]
+    when = {"$or": [{"text": {"$regex": each}} for each in patterns]}
+    unless = [{"$not": {"text": {"$regex": "^glaze"}}}, {"text": {"$regex": patterns[0]}}]
+    rule(acme, "In shadow", "shadow", when=when, exceptions=unless)
+    with acting(acme):
+        load_rules(acme.pk)
+    assert pattern_cache.max_size == MAX_PATTERNS * MIN_CACHED_SIZE, "any agent can write it"
+    rule(acme, "Active", "active", when=when, exceptions=unless)
+    with acting(acme):
+        *_, loaded = load_rules(acme.pk).rules
+    assert pattern_cache.max_size == (MAX_PATTERNS + 11) * MIN_CACHED_SIZE
+    assert not loaded.condition.matches({"text": "glaze"})
+    assert all(map(pattern_cache.get, patterns))
+
+
+def test_space_for_patterns_of_active_rules_is_bounded() -> None:
+    reserve_space(10**9)
+    assert pattern_cache.max_size == MAX_CACHED_SIZE
+    reserve_space(1)
+    assert pattern_cache.max_size == MAX_CACHED_SIZE, "other accounts need it"

@@ -7,7 +7,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.database.steady_clock import steady_time
 from kmapp.runtime import env, stack
-from kmapp.runtime.embedded.base_backups import delete_old_backups, take_base_backup
+from kmapp.runtime.embedded.base_backups import (
+    delete_old_backups,
+    delete_replaced_archives,
+    take_base_backup,
+)
 from kmapp.runtime.embedded.wal_archive import get_cluster_folder
 from kmapp.runtime.processes import CannotStart
 
@@ -17,7 +21,8 @@ MEGABYTE = 1024**2
 class Command(BaseCommand):
     help = (
         "Copy the running embedded database for `restore --until`, and delete base backups and "
-        "archived segments that no moment of the last PITR_DAYS needs."
+        "archived segments that no moment of the last PITR_DAYS needs, also those of databases "
+        "that a restore replaced."
     )
     requires_system_checks = []
 
@@ -32,8 +37,9 @@ class Command(BaseCommand):
             with stack.database_server():
                 folder = get_cluster_folder(server.archive, server.data)
                 backup = take_base_backup(server.url(), folder)
-                # Not by a clock that stepped forward.
-                deleted = delete_old_backups(folder, settings.PITR_DAYS, steady_time())
+                now = steady_time()  # not of a clock that stepped forward
+                deleted = delete_old_backups(folder, settings.PITR_DAYS, now)
+                deleted += delete_replaced_archives(folder, settings.PITR_DAYS, now)
         except CannotStart as reason:
             raise CommandError(str(reason)) from reason
         size = sum(path.stat().st_size for path in backup.folder.iterdir()) / MEGABYTE

@@ -1,6 +1,7 @@
 """manage.py upgrade: replace the processes of a running `up` without interrupting requests."""
 
 import os
+import time
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from kmapp.runtime.processes import PidFile, wait_until
 from kmapp.runtime.supervisor import HAND_OVER
 
-PATIENCE = 600.0  # seconds; migrations may wait for locks
+REPORT_SECONDS = 60.0  # between two reports: migrations and unfinished work may take long
 
 
 class Command(BaseCommand):
@@ -28,10 +29,16 @@ class Command(BaseCommand):
                 " start it again."
             )
         os.kill(supervisor.pid, HAND_OVER)
-        wait_until(lambda: not supervisor.alive() or pids.hand_over() != before, PATIENCE)
+        began = time.monotonic()
+        while not wait_until(
+            lambda: not supervisor.alive() or pids.hand_over() != before, REPORT_SECONDS
+        ):
+            seconds = time.monotonic() - began
+            self.stdout.write(f"  The hand-over is not finished after {seconds:.0f} s.")
+            self.stdout.flush()
         after = pids.hand_over()
         if after is None or after == before:
-            raise CommandError("kmapp ended, or did not finish: see its output.")
+            raise CommandError("kmapp ended during the hand-over: see its output.")
         if after.problem:
             raise CommandError(f"The hand-over failed. {after.problem}")
         self.stdout.write("All processes run the installed version.")

@@ -101,9 +101,39 @@ def delete_old_backups(folder: Path, days: int, now: datetime) -> list[BaseBacku
     needed = next((each for each in reversed(usable) if each.ended <= since), usable[0])
     old = [backup for backup in backups if backup.ended < needed.ended]
     for backup in old:
-        shutil.rmtree(backup.folder)
+        _delete(backup)
     run_postgres_program("pg_archivecleanup", "-x", ".gz", str(needed.wal), needed.first_segment())
     return old
+
+
+def delete_replaced_archives(live: Path, days: int, now: datetime) -> list[BaseBackup]:
+    """Expire the archives of clusters that the live one replaced; return the deleted base backups.
+
+    An archive that ends before the last `days` is deleted as a whole.
+    """
+    deleted: list[BaseBackup] = []
+    for folder in sorted(live.parent.iterdir()):
+        if folder == live or not (folder.name.isdigit() and (folder / "wal").is_dir()):
+            continue
+        deleted += delete_old_backups(folder, days, now)
+        backups = list_cluster_backups(folder)
+        segments = [path.stat().st_mtime for path in (folder / "wal").iterdir()]
+        moments = [each.ended for each in backups]
+        moments += [datetime.fromtimestamp(modified, UTC) for modified in segments]
+        if max(moments, default=now) < now - timedelta(days=days):
+            for backup in backups:
+                _delete(backup)
+            shutil.rmtree(folder)
+            deleted += backups
+    return deleted
+
+
+def _delete(backup: BaseBackup) -> None:
+    """Delete a base backup. An interruption leaves nothing of its name."""
+    draft = backup.folder.with_name("base.old")
+    shutil.rmtree(draft, ignore_errors=True)
+    backup.folder.rename(draft)
+    shutil.rmtree(draft)
 
 
 def list_cluster_backups(folder: Path) -> list[BaseBackup]:

@@ -24,6 +24,10 @@ import psycopg
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
 from kmapp.runtime.embedded.embedded_server import EmbeddedServer, find_package_folder
+from kmapp.runtime.embedded.interrupted_recovery import (
+    finish_interrupted_swap,
+    require_no_set_aside_data,
+)
 from kmapp.runtime.embedded.wal_archive import build_archive_settings, get_cluster_folder
 from kmapp.runtime.processes import CannotStart, Program, get_account_ids, get_command, read_tail
 
@@ -76,6 +80,9 @@ class Postgres(EmbeddedServer):
             self.account = _get_owner(self.data) or UNPRIVILEGED
 
     def prepare(self) -> None:
+        finish_interrupted_swap(self.data)
+        if not (self.data / "PG_VERSION").exists():
+            require_no_set_aside_data(self.data)
         self._move_to_reachable_folder()
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         self._change_owner(self.sockets)

@@ -16,6 +16,11 @@ import psycopg
 
 from kmapp.runtime import processes
 from kmapp.runtime.embedded.base_backups import BaseBackup, list_base_backups
+from kmapp.runtime.embedded.interrupted_recovery import (
+    build_former_folder,
+    finish_interrupted_swap,
+    get_recovered_folder,
+)
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.wal_archive import build_restore_command, get_cluster_folder
 from kmapp.runtime.processes import CannotStart, read_tail
@@ -47,12 +52,14 @@ def choose_base_backup(root: Path, until: datetime | None) -> BaseBackup:
 def recover(live: Postgres, until: datetime | None, report: Callable[[str], None]) -> Recovered:
     """Restore the state of a moment, or the last archived one, in place of `live`'s data."""
     assert live.archive is not None  # noqa: S101 - for mypy
+    if finish_interrupted_swap(live.data):
+        report("The interrupted recovery is finished: its data are in place.")
     base = choose_base_backup(live.archive, until)
     report(f"base backup of {base.ended:%Y-%m-%d %H:%M:%S} UTC: {base.folder}")
     target = {"recovery_target_time": until.isoformat()} if until else {}
     fresh = replace(
         live,
-        data=live.data.with_name("postgres.restored"),
+        data=get_recovered_folder(live.data),
         log=live.log.with_name("postgres-restore.log"),
         more={
             "restore_command": build_restore_command(base.wal),
@@ -70,7 +77,7 @@ def recover(live: Postgres, until: datetime | None, report: Callable[[str], None
         raise
     former = None
     if live.data.exists():
-        former = live.data.with_name(f"postgres.before-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        former = build_former_folder(live.data, datetime.now(UTC))
         live.data.rename(former)  # as root it may be a link, which is renamed
     live.data.unlink(missing_ok=True)  # a link without a target
     fresh.data.rename(live.data)

@@ -1,0 +1,71 @@
+"""Regular expressions of conditions, compiled when they are first used. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import re2
+
+from kmapp.runtime.cache_classes import LruCache
+
+MAX_PATTERN_LENGTH = 256
+MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
+# Of compiled patterns, in bytes: one rule can have more than a thousand, and any agent can write
+# shadow rules. Only those of active rules may take more.
+CACHED_SIZE = 1 << 26
+MAX_CACHED_SIZE = 1 << 28
+MIN_CACHED_SIZE = 1 << 15  # of one pattern, because matching takes memory beside the program
+INSTRUCTION_SIZE = 16  # forwards and backwards
+
+
+def _estimate_size(cached: tuple[Any]) -> int:
+    [pattern] = cached
+    size = 0 if pattern is None else INSTRUCTION_SIZE * pattern.programsize
+    return max(size, MIN_CACHED_SIZE)
+
+
+# By text; each is in a tuple, because unsupported ones are None.
+pattern_cache: LruCache[tuple[Any]] = LruCache(CACHED_SIZE, size_of=_estimate_size)
+
+
+def load_pattern(text: str) -> Any:
+    """Return what `compile_safe_pattern` does, from the cache if possible."""
+    cached = pattern_cache.get(text)
+    if cached is None:
+        cached = (compile_safe_pattern(text),)
+        pattern_cache.put(text, cached)
+    return cached[0]
+
+
+def reserve_space(number: int) -> None:
+    """Let the cache hold so many patterns of active rules besides others.
+
+    Without space for all of them, each request would compile all of them again.
+    """
+    size = min(CACHED_SIZE + number * MIN_CACHED_SIZE, MAX_CACHED_SIZE)
+    pattern_cache.max_size = max(pattern_cache.max_size, size)
+
+
+def compile_safe_pattern(expected: Any) -> Any:
+    """Return the compiled pattern, or None if it is too long or not linear."""
+    if not isinstance(expected, str) or len(expected) > MAX_PATTERN_LENGTH:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MAX_PROGRAM_SIZE
+    try:
+        return re2.compile(expected, options)
+    except (re2.error, UnicodeEncodeError):
+        return None
+
+
+def list_patterns(condition: Any) -> Iterator[str]:
+    """Yield the patterns of a condition, at any depth."""
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            if isinstance(pattern := part.get("$regex"), str):
+                yield pattern
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part

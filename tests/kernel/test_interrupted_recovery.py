@@ -1,0 +1,74 @@
+"""A recovery that was killed: the next start finishes it, or creates no empty database."""
+
+import os
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kmapp.runtime.embedded.interrupted_recovery import (
+    SHUT_DOWN,
+    build_former_folder,
+    finish_interrupted_swap,
+    get_recovered_folder,
+)
+from kmapp.runtime.processes import CannotStart
+from tests.kernel.test_embedded import open_folder, postgres, query
+
+pytestmark = pytest.mark.promise(30, 44)
+IN_ARCHIVE_RECOVERY = 5
+MOMENT = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+def test_next_start_finishes_a_recovery_that_was_killed_between_its_renames(folder: Path) -> None:
+    server = postgres(folder, durable=False)
+    with server:
+        query(server, "CREATE TABLE kept (one int)", "INSERT INTO kept VALUES (1) RETURNING one")
+    server.data.rename(get_recovered_folder(server.data))
+    former = build_former_folder(server.data, datetime.now(UTC))
+    former.mkdir()
+    with server:
+        assert query(server, "SELECT one FROM kept") == (1,)
+    assert former.exists()
+    assert not get_recovered_folder(server.data).exists()
+
+
+@pytest.mark.parametrize("left", ["postgres.before-20261125T143000Z", "postgres.restored"])
+def test_no_empty_database_is_created_beside_data_that_were_set_aside(
+    folder: Path, left: str
+) -> None:
+    (folder / left).mkdir()
+    with pytest.raises(CannotStart, match="No empty database is created"):
+        postgres(folder).prepare()
+    assert [path.name for path in folder.iterdir()] == [left]
+
+
+@pytest.mark.parametrize(
+    ("state", "ended", "is_finished"),
+    [
+        (SHUT_DOWN, MOMENT - timedelta(seconds=1), True),
+        (IN_ARCHIVE_RECOVERY, MOMENT - timedelta(seconds=1), False),
+        (SHUT_DOWN, MOMENT + timedelta(minutes=1), False),  # the folder is of an earlier recovery
+    ],
+)
+def test_only_a_recovery_that_reached_its_target_is_finished(
+    tmp_path: Path, state: int, ended: datetime, *, is_finished: bool
+) -> None:
+    data = tmp_path / "postgres"
+    control = get_recovered_folder(data) / "global" / "pg_control"
+    control.parent.mkdir(parents=True)
+    control.write_bytes(struct.pack("=QIIi", 7, 1800, 202507231, state))
+    os.utime(control, (ended.timestamp(), ended.timestamp()))
+    assert not finish_interrupted_swap(data), "the former data were not moved by a recovery"
+    build_former_folder(data, MOMENT).mkdir()
+    assert finish_interrupted_swap(data) is is_finished
+    assert data.exists() is is_finished
+    assert get_recovered_folder(data).exists() is not is_finished

@@ -1,0 +1,69 @@
+"""Archives of clusters that a recovery or a restored backup replaced expire like the others."""
+
+import gzip
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kmapp.runtime.embedded.base_backups import delete_replaced_archives, list_base_backups
+from kmapp.runtime.embedded.recovery import choose_base_backup
+from tests.kernel.test_recovery import add_base_backup
+
+pytestmark = pytest.mark.promise(30, 44)
+TODAY = datetime.now(UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Three clusters with base backups 30 and 9 days ago; 1 ended 8 days ago, 2 yesterday."""
+    for name, ended in (("1", TODAY - 8 * DAY), ("2", TODAY - DAY), ("3", TODAY - 8 * DAY)):
+        wal = tmp_path / name / "wal"
+        wal.mkdir(parents=True)
+        for days, segment in ((30, 2), (9, 5)):
+            add_base_backup(wal, TODAY - days * DAY, segment)
+        for number in ("02", "05", "06"):
+            path = wal / f"0000000100000000000000{number}.gz"
+            path.write_bytes(gzip.compress(b""))
+            os.utime(path, (ended.timestamp(), ended.timestamp()))
+    return tmp_path
+
+
+def list_content(folder: Path) -> tuple[list[int], list[str]]:
+    """Return the ages of the base backups in days, and the last digits of the segments."""
+    backups = [each for each in list_base_backups(folder.parent) if each.folder.parent == folder]
+    ages = [(TODAY - each.ended).days for each in backups]
+    return ages, sorted(path.stem[-2:] for path in (folder / "wal").iterdir())
+
+
+def test_replaced_archive_keeps_what_a_moment_of_the_period_needs(root: Path) -> None:
+    deleted = delete_replaced_archives(root / "3", 7, TODAY)
+    assert sorted(path.name for path in root.iterdir()) == ["2", "3"]
+    assert list_content(root / "2") == ([9], ["05", "06"])
+    assert list_content(root / "3") == ([30, 9], ["02", "05", "06"]), "the live cluster"
+    assert sorted((each.folder.parent.name, (TODAY - each.ended).days) for each in deleted) == [
+        ("1", 9),
+        ("1", 30),
+        ("2", 30),
+    ]
+    assert choose_base_backup(root, TODAY - 7 * DAY).ended == TODAY - 9 * DAY
+
+
+def test_replaced_archive_is_deleted_when_its_end_is_too_old(root: Path) -> None:
+    assert delete_replaced_archives(root / "3", 90, TODAY) == []
+    delete_replaced_archives(root / "3", 7, TODAY)
+    assert delete_replaced_archives(root / "3", 7, TODAY) == []
+    [last] = delete_replaced_archives(root / "3", 7, TODAY + 7 * DAY)
+    assert last.ended == TODAY - 9 * DAY
+    assert [path.name for path in root.iterdir()] == ["3"]
+
+
+def test_other_folders_are_not_deleted(root: Path) -> None:
+    """Such as base backups that were moved away, and a cluster that has archived nothing yet."""
+    (root / "moved").mkdir()
+    (root / "1").rename(root / "moved" / "1")
+    (root / "4" / "wal").mkdir(parents=True)
+    assert delete_replaced_archives(root / "3", 7, TODAY + 90 * DAY)
+    assert sorted(path.name for path in root.iterdir()) == ["3", "4", "moved"]
