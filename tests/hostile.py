@@ -1,4 +1,4 @@
-"""Forty ways to hurt a JSON API, for every writer and every field.
+"""Hostile JSON values, for every writer and every field.
 
 `raw` is the bytes of one JSON value, to be put in the place of a text or of a JSON field. Refused
 ones must be a 400 whatever the field; the others may be stored, and then come back byte-equal.

@@ -15,7 +15,7 @@ from tests.soak.deployment import Deployment, deployment
 PATIENCE = 300  # seconds
 SEARCHES = 10  # for each write, whose vector is computed at low priority
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * PATIENCE)]
+pytestmark = [pytest.mark.long, pytest.mark.promise(45), pytest.mark.timeout(2 * PATIENCE)]
 
 
 @dataclass

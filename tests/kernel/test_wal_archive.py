@@ -1,12 +1,14 @@
-"""Archives of clusters that a recovery or a restored backup replaced expire like the others."""
+"""The archived log of PostgreSQL is durable, and that of replaced clusters expires."""
 
 import gzip
 import os
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from kmapp.runtime.embedded import wal_archive
 from kmapp.runtime.embedded.base_backups import delete_replaced_archives, list_base_backups
 from kmapp.runtime.embedded.recovery import choose_base_backup
 from tests.kernel.test_recovery import add_base_backup
@@ -67,3 +69,19 @@ def test_other_folders_are_not_deleted(root: Path) -> None:
     (root / "4" / "wal").mkdir(parents=True)
     assert delete_replaced_archives(root / "3", 7, TODAY + 90 * DAY)
     assert sorted(path.name for path in root.iterdir()) == ["3", "4", "moved"]
+
+
+def test_segment_and_its_folder_are_synced(tmp_path: Path) -> None:
+    """Without both, a power failure could lose a segment that the server has removed."""
+    wal, segment = tmp_path / "it's 1% wal", tmp_path / "segment"
+    wal.mkdir()
+    segment.write_bytes(b"records")
+    command = wal_archive.build_archive_settings(wal)["archive_command"]
+    command = command.replace("%p", str(segment)).replace("%f", "1").replace("%%", "%")
+    shell = f'sync() {{ command sync "$1" && echo "$1"; }}; {command}'
+    for synced in ([f"{wal}/1.part", str(wal)], [str(wal)]):
+        ran = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=True)
+        assert ran.stdout.splitlines() == synced
+        assert gzip.decompress((wal / "1.gz").read_bytes()) == b"records"
+    segment.write_bytes(b"other records")
+    assert subprocess.run(["/bin/sh", "-c", shell], check=False).returncode
