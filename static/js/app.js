@@ -130,7 +130,8 @@
   document.addEventListener("htmx:beforeSwap", () => (isAnswered = true));
   const onClick = (event) => {
     if (event.detail < 2) isAnswered = false;
-    if (!isAnswered) return;
+    // Whoever turns pages quickly clicks links in the same place.
+    if (!isAnswered || event.target.closest("a[rel=next], a[rel=prev]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   };

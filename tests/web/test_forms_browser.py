@@ -18,6 +18,14 @@ pytestmark = [
     pytest.mark.urls("tests.web.urls"),
     pytest.mark.usefixtures("module_commits"),
 ]
+COVER_WITH_LINK = """
+() => {
+  const link = document.createElement("a");
+  Object.assign(link, {rel: "next", href: "?page=2", textContent: "Next"});
+  Object.assign(link.style, {position: "fixed", inset: "0", zIndex: "1000"});
+  document.body.append(link);
+}
+"""
 
 
 @pytest.fixture
@@ -179,6 +187,21 @@ def test_second_click_of_a_double_click_does_nothing_to_what_came_in(client: Vis
     mouse.down()
     mouse.up()
     expect(second).to_have_count(0)
+
+
+def test_second_click_of_a_double_click_opens_the_next_page(client: Visitor) -> None:
+    page, mouse = client.page, client.page.mouse
+    first = page.locator("#row-1")
+    place = first.get_by_role("button", name="Drop").bounding_box()
+    assert place
+    mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    mouse.down(click_count=1)
+    mouse.up(click_count=1)
+    expect(first).to_have_count(0)
+    page.evaluate(COVER_WITH_LINK)
+    mouse.down(click_count=2)
+    mouse.up(click_count=2)
+    expect(page).to_have_url(f"{client.base}/rows/?page=2")
 
 
 def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:
