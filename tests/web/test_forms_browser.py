@@ -124,6 +124,20 @@ def test_edited_proposal_asks_before_another_one_is_opened(client: Visitor, acme
     expect(page.locator(".proposal-text")).to_have_text("First words.")
 
 
+def test_focus_follows_the_open_proposal_after_an_undo(client: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.", "Third words.")
+    page, text = client.page, client.page.locator(".proposal-text")
+    client.go("/review/")
+    opened = ("", "First"), ("j", "Second"), ("a", "Third"), ("u", "Second")
+    for key, word in opened:
+        if key:
+            page.keyboard.press(key)
+        expect(text).to_have_text(f"{word} words.")
+    expect(page.locator("[data-opens] a:focus")).to_contain_text("Second words.")
+    page.keyboard.press("x")
+    expect(page.locator("[data-opens] .is-open input")).to_be_checked()
+
+
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
     client: Visitor, acme: Account
 ) -> None:
