@@ -162,7 +162,8 @@ class Walk:
 
     def leads(self) -> Iterator[str]:
         """The URLs of the product that this page links to."""
-        for where in self.visitor.page.evaluate(LINKS_SCRIPT, packed(self.opened, MAX_QUERY_LENGTH)):
+        text = packed(self.opened, MAX_QUERY_LENGTH)
+        for where in self.visitor.page.evaluate(LINKS_SCRIPT, text):
             parts = urlsplit(where)
             if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:
                 yield f"{parts.path}?{parts.query}"
