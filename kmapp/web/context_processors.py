@@ -12,7 +12,7 @@ from kmapp.accounts.models import User
 from kmapp.accounts.permissions import Permission
 from kmapp.management.demo.actions import is_empty
 from kmapp.web import navigation
-from kmapp.web.http import WebRequest, as_web_request
+from kmapp.web.http import WebRequest, as_web_request, find_page_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ def base_template(request: HttpRequest) -> dict[str, Any]:
     context: dict[str, Any] = {
         "chrome": SimpleLazyObject(partial(chrome, request)),
         "kmapp_command": settings.COMMAND,
+        "page_url": SimpleLazyObject(partial(find_page_url, request)),
     }
     if hasattr(request, "access"):
         page_request = as_web_request(request)

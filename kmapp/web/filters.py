@@ -10,6 +10,10 @@ from django.forms.boundfield import BoundField
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+# Characters of a text query. Chinese takes 9 bytes for each in an address; with the other filters,
+# these fit in the longest request line that gunicorn accepts.
+MAX_QUERY_LENGTH = 800
+
 
 class Filters(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
     """Filters of a list. The URL holds their state."""

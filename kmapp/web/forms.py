@@ -1,10 +1,17 @@
 """Base classes of forms."""
 
 import json
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from django import forms
+from django.http import QueryDict
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+CONFLICT = _(
+    "Someone else changed this while you were editing. Nothing was saved, and your input is still "
+    "here. Open this page in another tab to compare, or save again to replace their changes."
+)
 
 # The CSS class of a widget; the first match applies, as some widgets inherit from others.
 STYLES = (
@@ -27,6 +34,16 @@ class Styled(forms.Form):
 
     def add_fields(self) -> None:
         """Add fields that depend on the arguments of the form."""
+
+    def add_conflict(self, version_field: str, current: object) -> None:
+        """Report that someone else changed the row since the form was opened.
+
+        The hidden field gets the current version, so that saving again replaces that change.
+        """
+        data = cast("QueryDict", self.data).copy()
+        data[version_field] = str(current)
+        self.data = data
+        self.add_error(None, CONFLICT)
 
 
 class SettingsForm(Styled):

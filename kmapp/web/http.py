@@ -7,6 +7,7 @@ from uuid import UUID
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
+from django.urls import Resolver404, resolve
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
@@ -103,3 +104,20 @@ def safe_next_url(request: HttpRequest, default: str) -> str:
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return url if safe else default
+
+
+def find_page_url(request: HttpRequest) -> str:
+    """Return the URL of this page, or of the nearest one above an address that receives forms."""
+    if request.method in ("GET", "HEAD") or _is_page(request.path):
+        return request.get_full_path()
+    path = request.path
+    while path != "/" and not _is_page(path):
+        path = path[: path.rstrip("/").rfind("/") + 1] or "/"
+    return path
+
+
+def _is_page(path: str) -> bool:
+    try:
+        return bool(getattr(resolve(path).func, "is_page", True))
+    except Resolver404:
+        return False

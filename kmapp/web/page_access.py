@@ -88,6 +88,7 @@ def page_view(
             return run_view(as_web_request(request), page, access)
 
         checked_view.access = access  # type: ignore[attr-defined]  # read by a test of all pages
+        checked_view.is_page = "GET" in methods  # type: ignore[attr-defined]  # see find_page_url
         return checked_view
 
     return decorate

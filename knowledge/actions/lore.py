@@ -104,7 +104,10 @@ def change_entry(
     """Change an entry if its version is still the given one. Use inside `acting`."""
     row = _lock_entry(account_id, pk)
     if row.version != version:
-        raise Conflict(_("Someone else changed this entry. Reload the page and try again."))
+        raise Conflict(
+            _("Someone else changed this entry. Reload the page and try again."),
+            code="stale_version",
+        )
     changed = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changed:
         return row

@@ -109,7 +109,11 @@ def _handle_entry_form(
             else:
                 add_entries(book, actor, [form.values()])
         except DomainError as error:
-            form.add_error(None, _format_error(error))
+            if row and error.code == "stale_version":
+                current = get_row_or_404(request, LorebookEntry, row.pk)
+                form.add_conflict("version", current.version)
+            else:
+                form.add_error(None, _format_error(error))
         else:
             notice = _("Changed.") if row else _("Entry added.")
             return redirect_with_notice(request, notice, "knowledge:lorebook", pk=book.pk)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.text.highlight import find_matches, mark, passage
 from kmapp.text.terms import terms
 from kmapp.web.after_commit import AfterCommit
+from kmapp.web.filters import MAX_QUERY_LENGTH
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.responses import render_part
@@ -32,7 +33,6 @@ TEMPLATE = "knowledge/sources/index.html"
 MAX_PASSAGES = 50  # passages of a search
 PAGE_SIZE = 10
 MAX_PASSAGE_LENGTH = 360  # characters of a passage
-MAX_QUERY_LENGTH = 1000
 MAX_SOURCES = 200  # to choose from
 NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error", "km_bad_vector"})
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)

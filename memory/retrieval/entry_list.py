@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.errors import Invalid
 from kmapp.search.query_vector import QueryVector
 from kmapp.web import bounded_counts
+from kmapp.web.filters import MAX_QUERY_LENGTH
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_list_filters import EntryFilter
 
-MAX_QUERY_LENGTH = 1_000  # characters of a query
 DEFAULT_SORT = "-created_at"
 SORTS = {
     DEFAULT_SORT: _("Newest first"),

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.text import capfirst
+
 from memory.models import MemoryEntry
 from memory.models.entries import OWNER_IDS
 
@@ -47,11 +49,11 @@ def list_choices(
         default = BOTH if name in LIST_FIELDS else NEW if new_value else EXISTING
         selected = picked.get(name, default)
         is_valid = selected in (EXISTING, NEW) or (selected == BOTH and name in LIST_FIELDS)
-        label = str(MemoryEntry._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+        field = MemoryEntry._meta.get_field(name)
         choice_list.append(
             MergeChoice(
                 name=name,
-                label=label,
+                label=capfirst(str(field.verbose_name)),  # type: ignore[union-attr]
                 existing=existing_value,
                 new=new_value,
                 chosen=selected if is_valid else default,

@@ -17,6 +17,7 @@ from kmapp.search.query_vector import QueryVector, load_query_vector
 from kmapp.web import bounded_counts
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.bounded_pages import paginate_bounded
+from kmapp.web.filters import MAX_QUERY_LENGTH
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
@@ -64,6 +65,7 @@ def _render_list(
         "filter": listing.filter,
         "page": page,
         "words": listing.words,
+        "longest": MAX_QUERY_LENGTH,
         "by_words_alone": bool(listing.words) and meaning is None,
         "newest": bounded_counts.MAX_FIGURE if listing.covers_newest_only else None,
         "most": MAX_RESULTS if page.paginator.count >= MAX_RESULTS and listing.words else None,

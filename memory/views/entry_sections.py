@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import QueryDict
+from django.utils.text import capfirst
 
 from kmapp.ledger.verify import Claim, verify_claims
 from kmapp.web.http import parse_row_number
@@ -98,7 +99,7 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
     names = (old.state.keys() | new.state.keys()) - UNCOMPARED_FIELDS
     differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
 
-    def compare(name: str) -> tuple[Any, str, str]:
+    def compare(name: str) -> tuple[str, str, str]:
         before, after = (format_value(name, version.state.get(name)) for version in pair)
         return _format_field_name(name), before, after
 
@@ -110,9 +111,9 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
     }
 
 
-def _format_field_name(name: str) -> Any:
+def _format_field_name(name: str) -> str:
     fields = {field.attname: field for field in MemoryEntry._meta.concrete_fields}
-    return fields[name].verbose_name if name in fields else name
+    return capfirst(str(fields[name].verbose_name)) if name in fields else name
 
 
 def format_value(name: str, value: Any) -> str:

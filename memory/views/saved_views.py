@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -53,9 +53,14 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(request, _("View saved."), view_url(view))
 
 
-@page_view("POST", needs=Permission.READ)
+@page_view("GET", "POST", needs=Permission.READ)
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
-    _get_editable(request, pk).delete()
+    """Delete a view after confirmation, because it cannot be undone."""
+    view = _get_editable(request, pk)
+    if request.method != "POST":
+        context = {"view": view, "back_url": view_url(view)}
+        return render(request, "memory/views/confirm.html", context)
+    view.delete()
     message = _("View deleted. No memories were changed.")
     return redirect_with_notice(request, message, "memory:entries")
 

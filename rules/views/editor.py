@@ -64,7 +64,11 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
             saved = _save_rule(request, rule, editor, form)
     except DomainError as error:
         editor = replace(editor, issues=error.issues)
-        form.add_error(None, error.message)
+        if rule and error.code == "stale_version":
+            rule = get_row_or_404(request, Rule, rule.pk)  # as the other person saved it
+            form.add_conflict("version", rule.version)
+        else:
+            form.add_error(None, error.message)
         return _render_page(request, rule, editor, form, invalid=True)
     return _redirect_saved(request, rule, saved)
 

@@ -130,7 +130,8 @@
   document.addEventListener("htmx:beforeSwap", () => (isAnswered = true));
   const onClick = (event) => {
     if (event.detail < 2) isAnswered = false;
-    if (!isAnswered) return;
+    // Whoever turns pages quickly clicks links in the same place.
+    if (!isAnswered || event.target.closest("a[rel=next], a[rel=prev]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   };
@@ -237,15 +238,29 @@
   });
 
   // --- When the focused row is swapped away, the row now in its place takes the focus -------------------------
+  // In a list that opens what it points at, the focus goes from the open row to the one that is open now, because
+  // keys act on the row with the focus.
 
   let place = -1;
+  let openBefore = ""; // the id of the open link, if its row has the focus
   const rows = () => [...document.querySelectorAll("[data-row]")];
+  const openLink = () => document.querySelector("[data-opens] [aria-current]");
   document.addEventListener("htmx:beforeSwap", () => {
-    place = rows().indexOf(document.activeElement?.closest("[data-row]"));
+    const row = document.activeElement?.closest("[data-row]");
+    place = rows().indexOf(row);
+    openBefore = row?.contains(openLink()) ? openLink().id : "";
   });
   document.addEventListener("htmx:afterSettle", () => (place = -1)); // the focused row is still there
   new MutationObserver(() => {
-    if (place < 0 || document.activeElement !== body) return;
+    const open = openLink();
+    const { activeElement } = document;
+    const isOvertaken = openBefore && open && open.id !== openBefore;
+    if (isOvertaken && (activeElement === body || activeElement?.closest("[data-opens]"))) {
+      open.focus();
+      place = -1;
+      openBefore = "";
+    }
+    if (place < 0 || activeElement !== body) return;
     const row = rows()[Math.min(place, rows().length - 1)];
     (row?.querySelector("a, button") ?? document.getElementById("content")).focus();
     place = -1;

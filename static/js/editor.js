@@ -8,6 +8,11 @@
   const text = form.elements.text;
   const file = form.elements.image;
 
+  // What is typed while the form is sent would be lost with this page.
+  new MutationObserver(() => {
+    text.readOnly = form.matches("[aria-busy]");
+  }).observe(form, { attributeFilter: ["aria-busy"] });
+
   // Without a cursor, an image is added at the end.
   text.addEventListener("blur", () => {
     form.elements.cursor.value = text.selectionStart;

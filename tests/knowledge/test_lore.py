@@ -119,8 +119,12 @@ def test_lore_pages(reviewer: Client, acme: Account) -> None:
     assert (bad.status_code, "RE2" in bad.content.decode()) == (422, True)
     long = reviewer.post(entry, {**form, "keys": f"dragon\n{'wyrm, ' * 100}"})
     assert (long.status_code, "keys.1: Ensure this value" in long.content.decode()) == (422, True)
-    assert reviewer.post(entry, {**form, "content": "<b>Wyrms</b> sleep."}).status_code == 302
-    assert reviewer.post(entry, {**form, "content": "Late."}).status_code == 422
+    assert reviewer.post(entry, {**form, "content": "Wyrms wake."}).status_code == 302
+    mine = {**form, "content": "<b>Wyrms</b> sleep."}
+    late = reviewer.post(entry, mine)
+    expected = ("Someone else changed this", "Wyrms&lt;/b&gt; sleep.", 'name="version" value="2"')
+    assert (late.status_code, makers.missing(late.content.decode(), *expected)) == (422, [])
+    assert reviewer.post(entry, {**mine, "version": 2}).status_code == 302
     tried = reviewer.post("/lore/bench/", {
         "conversation": "A dragon.\n\nIts fire.", "budget": 100, "scan_depth": 4
     }).content.decode()  # fmt: skip

@@ -65,6 +65,7 @@ def test_filters_narrow_the_search(reviewer: Client, acme: Account) -> None:
     assert "Remove a filter" in search(reviewer, "oolong", folder="nowhere")
     refused = reviewer.get("/knowledge/", {"q": "oolong", "trust": "none"})
     assert "Trust" in page(refused, 422)
+    assert "at most 800" in page(reviewer.get("/knowledge/", {"q": "茶" * 801}), 422)
     list_page = page(reviewer.get("/knowledge/", {"trust": "trusted"}, headers=HTMX))
     assert ("wiki" in list_page, "mails" in list_page) == (True, False)
 

@@ -13,6 +13,7 @@ from django.urls import resolve
 from playwright.sync_api import Dialog, Error, Page, Request, expect
 
 from kmapp.accounts.models import Account, User
+from kmapp.web.filters import MAX_QUERY_LENGTH
 from tests.kernel.names import Names
 from tests.web.browser import Visitor
 from tests.web.stored_payloads import Planter, packed
@@ -161,7 +162,8 @@ class Walk:
 
     def leads(self) -> Iterator[str]:
         """The URLs of the product that this page links to."""
-        for where in self.visitor.page.evaluate(LINKS_SCRIPT, packed(self.opened, 1_000)):
+        text = packed(self.opened, MAX_QUERY_LENGTH)
+        for where in self.visitor.page.evaluate(LINKS_SCRIPT, text):
             parts = urlsplit(where)
             if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:
                 yield f"{parts.path}?{parts.query}"

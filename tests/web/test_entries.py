@@ -74,6 +74,7 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     )
     for page in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
         assert page in text
+    assert missing(text, '<h4 class="meta">Content</h4>', "<dt>Kind</dt>", "<dt>Tags</dt>") == []
     assert "<ins>six</ins>" in html(reviewer.get(f"{here}?from=1&to=3"))
     language = {**HTMX, "accept-language": "zh-hans"}
     chinese = html(reviewer.get(f"{here}?from=1&to=3", headers=language))

@@ -1,8 +1,12 @@
 """The list of memories: search, filters and columns."""
 
+import re
 from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection
 from django.http import QueryDict
 from django.test import Client
@@ -13,8 +17,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from kmapp.web import bounded_counts
+from kmapp.web.filters import MAX_QUERY_LENGTH
 from memory.models import MemoryEntry
-from memory.retrieval.entry_list import DEFAULT_COLUMNS, Listing
+from memory.retrieval.entry_list import COLUMNS, DEFAULT_COLUMNS, Listing
+from memory.retrieval.entry_list_filters import EntryFilter
 from memory.views.entry_list import UNLISTED_COLUMNS
 from tests import makers
 from tests.makers import missing
@@ -129,6 +135,22 @@ def test_any_search_text_is_accepted(reviewer: Client) -> None:
     for word in ("\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"):
         query = {"q": word, "tag": word, "user_id": word}
         assert reviewer.get("/memory/", query).status_code == 200, word[:9]
+
+
+def test_longest_chinese_query_fits_in_the_request_line(reviewer: Client) -> None:
+    for path in ("/memory/", "/knowledge/"):
+        assert f'maxlength="{MAX_QUERY_LENGTH}"' in html(reviewer.get(path)), path
+    configuration = (django_settings.BASE_DIR / "kmapp/runtime/gunicorn_config.py").read_text()
+    [longest] = re.findall(r"^limit_request_line = (\d+)", configuration, re.MULTILINE)
+    params: dict[str, Any] = {
+        **dict.fromkeys(EntryFilter.base_filters, "x" * 20),
+        "view": uuid4(),
+        "sort": "-access_count",
+        "column": list(COLUMNS),
+        "q": "茶" * MAX_QUERY_LENGTH,
+    }
+    query = urlencode(params, doseq=True)
+    assert len(f"GET /memory/?{query} HTTP/1.1") <= int(longest)
 
 
 def test_second_page_and_query_count(

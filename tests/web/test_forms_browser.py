@@ -18,6 +18,14 @@ pytestmark = [
     pytest.mark.urls("tests.web.urls"),
     pytest.mark.usefixtures("module_commits"),
 ]
+COVER_WITH_LINK = """
+() => {
+  const link = document.createElement("a");
+  Object.assign(link, {rel: "next", href: "?page=2", textContent: "Next"});
+  Object.assign(link.style, {position: "fixed", inset: "0", zIndex: "1000"});
+  document.body.append(link);
+}
+"""
 
 
 @pytest.fixture
@@ -116,6 +124,20 @@ def test_edited_proposal_asks_before_another_one_is_opened(client: Visitor, acme
     expect(page.locator(".proposal-text")).to_have_text("First words.")
 
 
+def test_focus_follows_the_open_proposal_after_an_undo(client: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.", "Third words.")
+    page, text = client.page, client.page.locator(".proposal-text")
+    client.go("/review/")
+    opened = ("", "First"), ("j", "Second"), ("a", "Third"), ("u", "Second")
+    for key, word in opened:
+        if key:
+            page.keyboard.press(key)
+        expect(text).to_have_text(f"{word} words.")
+    expect(page.locator("[data-opens] a:focus")).to_contain_text("Second words.")
+    page.keyboard.press("x")
+    expect(page.locator("[data-opens] .is-open input")).to_be_checked()
+
+
 def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
     client: Visitor, acme: Account
 ) -> None:
@@ -179,6 +201,21 @@ def test_second_click_of_a_double_click_does_nothing_to_what_came_in(client: Vis
     mouse.down()
     mouse.up()
     expect(second).to_have_count(0)
+
+
+def test_second_click_of_a_double_click_opens_the_next_page(client: Visitor) -> None:
+    page, mouse = client.page, client.page.mouse
+    first = page.locator("#row-1")
+    place = first.get_by_role("button", name="Drop").bounding_box()
+    assert place
+    mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    mouse.down(click_count=1)
+    mouse.up(click_count=1)
+    expect(first).to_have_count(0)
+    page.evaluate(COVER_WITH_LINK)
+    mouse.down(click_count=2)
+    mouse.up(click_count=2)
+    expect(page).to_have_url(f"{client.base}/rows/?page=2")
 
 
 def test_refused_verification_says_why(client: Visitor, settings: Settings) -> None:

@@ -58,7 +58,8 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
 ) -> None:
     existing, new = pair
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
-    assert "Contact" in html(reviewer.get(entry_url("review_merge", new)))
+    offered = html(reviewer.get(entry_url("review_merge", new)))
+    assert missing(offered, "Contact", ">Content</th>", "<dt>Title</dt>", "<dt>Kind</dt>") == []
     preview = reviewer.get(
         entry_url("review_merge", new),
         {"preview": "1", "content": "known"},

@@ -206,6 +206,19 @@ def test_draft_of_a_document_is_previewed_restored_and_saved(
     assert makers.get(KnowledgeDocument, acme).ref == "white-tea.md"
 
 
+def test_nothing_is_typed_into_a_document_while_it_is_sent(visitor: Visitor, ada: User) -> None:
+    visitor.sign_in(ada)
+    visitor.go("/knowledge/write/")
+    page, text = visitor.page, visitor.page.locator("[name=text]")
+    page.evaluate("window.addEventListener('submit', (event) => event.preventDefault())")  # stay
+    page.fill("[name=title]", "White tea")
+    text.fill("Dried in the sun.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(text).not_to_be_editable()
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    expect(text).to_be_editable()
+
+
 def test_proposal_is_announced_and_choices_are_saved(
     visitor: Visitor, acme: Account, ada: User
 ) -> None:

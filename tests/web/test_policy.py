@@ -123,6 +123,8 @@ def test_rejected_form_keeps_its_version_and_reason(admin: Client, acme: Account
         text = page(admin.post(path, form | {"inputs_days": "0"}), 422)
         assert text.count('name="version" value="7"') == text.count('value="Why?"') == 1
         assert f'action="{path}#{section}"' in text, "the browser goes to the section"
+        menu = f'name="next" value="{path.removesuffix("set/")}"'
+        assert menu in text, "the menu of the person leads back to a page"
     form = {"version": "7", "reason": "Why?", "retention_days": "0"}
     text = page(admin.post("/tool-results/keeping/set/", form), 422)
     assert missing(text, 'name="version" value="7"', 'value="Why?"') == []

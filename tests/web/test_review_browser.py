@@ -80,7 +80,7 @@ def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: 
     expect(page.locator("#preview ins").first).to_be_visible()
     page.keyboard.press("1")
     expect(page.locator("#preview ins")).to_have_count(0)
-    page.get_by_role("button", name="Merge").press("Enter")
+    page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Merged.")).to_be_visible()
     assert makers.get(MemoryEntry, acme, content=new).status == "superseded"
     page.keyboard.press("u")

@@ -42,7 +42,14 @@ def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> N
     reviewer.post("/memory/views/", {"name": "Facts", "query": "kind=event"})
     with acting(acme):
         assert [(v.query, v.shared) for v in SavedView.objects.all()] == [("kind=event", False)]
-    reviewer.post(f"/memory/views/{view.pk}/delete/")
+    delete = f"/memory/views/{view.pk}/delete/"
+    assert f'href="{delete}"' in html(reviewer.get(f"/memory/?view={view.pk}"))
+    question = html(reviewer.get(delete))
+    cancel = f'href="/memory/?kind=event&amp;view={view.pk}"'
+    assert missing(question, "Delete this view?", "Facts", cancel) == []
+    assert "your colleagues" not in question
+    assert makers.count(SavedView, acme) == 1
+    reviewer.post(delete)
     assert not makers.rows(SavedView, acme)
 
 
@@ -81,6 +88,7 @@ def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: Us
         assert reviewer.post(f"/memory/views/{shared.pk}/{action}").status_code == 403
     admin = Client()
     admin.force_login(makers.member(acme, "adam", role="admin"))
+    assert "your colleagues lose it" in html(admin.get(f"/memory/views/{shared.pk}/delete/"))
     assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
 
 

@@ -72,7 +72,10 @@ def change(request: WebRequest, pk: UUID) -> HttpResponse:
                 commit_id=form.cleaned_data["commit_id"],
             )
         except DomainError as error:
-            form.add_refusal(error)
+            if error.code == "stale_version":
+                form.add_conflict("commit_id", get_row_or_404(request, Webhook, pk).commit_id)
+            else:
+                form.add_refusal(error)
         else:
             return redirect_with_notice(request, _("Webhook saved."), "web:webhooks")
     context = {"form": form, "webhook": webhook}
