@@ -19,7 +19,7 @@ from kmapp.api.views import AgentView, parse
 from memory.actions.feedback import rate_entry
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
-from memory.api.entry_access import MemoryReference, filter_readable, get_entry
+from memory.api.access import MemoryReference, filter_readable, get_entry
 from memory.api.request_serializers import MAX_QUERY_LENGTH, build_viewer
 from memory.api.response_types import Rating
 from memory.models import Judgement, MemoryRating

@@ -22,7 +22,7 @@ from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.entry_locks import lock_entry
 from memory.actions.review import Decision
 from memory.api import serialize
-from memory.api.entry_access import filter_forgettable, get_entry
+from memory.api.access import filter_forgettable, get_entry
 from memory.api.request_serializers import EntryFilters, select_owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry

@@ -27,7 +27,7 @@ from memory.actions.judgements import (
     store_judgements,
 )
 from memory.actions.rankings import change_status, get_ranking, start_learning
-from memory.api.entry_access import filter_readable
+from memory.api.access import filter_readable
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
 

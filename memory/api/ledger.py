@@ -18,7 +18,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.read_verification import ObjectKey, withhold_states
 from kmapp.ledger.verify import verify_account
 from memory.api import serialize
-from memory.api.entry_access import filter_readable, refuse_mismatch
+from memory.api.access import filter_readable, refuse_mismatch
 from memory.api.ledger_response_types import (
     CommitsAnswer,
     HistoryAnswer,
