@@ -25,13 +25,7 @@ from memory.actions.proposal_findings import find_similar
 from memory.actions.review import Decision
 from memory.actions.write_entries import WriteResult, needs_review, propose_update, write_batch
 from memory.api import serialize
-from memory.api.access import (
-    Cited,
-    MemoryReference,
-    filter_readable,
-    get_entry,
-    get_past_entry,
-)
+from memory.api.access import Cited, MemoryReference, filter_readable, get_entry, get_past_entry
 from memory.api.add_messages import serialize_extraction
 from memory.api.request_serializers import MAX_TEXT_LENGTH
 from memory.api.response_types import (
