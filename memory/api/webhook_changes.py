@@ -73,7 +73,7 @@ def find_event_type(before: State | None, after: State, moment: datetime) -> str
 
 def _is_expired(state: State, moment: datetime) -> bool:
     expires_at = state.get("expires_at")
-    return bool(expires_at) and datetime.fromisoformat(expires_at) <= moment
+    return isinstance(expires_at, str) and datetime.fromisoformat(expires_at) <= moment
 
 
 def _serialize_state(state: State) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def write_until(account: Account, stop: Event) -> None:
 def test_restore_is_fast_and_returns_the_same_results(
     number: int, filled: Account, place: Place, tmp_path: Path, record_figure: RecordFigure
 ) -> None:
-    """Dump during writes; ancestor, fsck, 100 known-item recalls, 100,000 in 120 s."""
+    """Dump during writes; ancestor, fsck, 100 sample recalls, 100,000 in 120 s."""
     stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
     writer = Thread(target=write_until, args=(filled, stop))
     writer.start()

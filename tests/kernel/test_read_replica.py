@@ -22,7 +22,7 @@ from kmapp.runtime.processes import wait_until
 from kmapp.search import read_replica
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
-from memory.retrieval.known_item_queries import KnownItemQuery, run_questions
+from memory.retrieval.sample_queries import SampleQuery, run_questions
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
 from tests.agent import Agent
@@ -183,7 +183,7 @@ def test_a_transaction_sees_what_it_wrote(tenant: Tenant) -> None:
 
 def test_rehearsals_of_a_restore_read_the_restored_database(tenant: Tenant) -> None:
     vector = (1.0,) * active_model().dimensions
-    question = KnownItemQuery(
+    question = SampleQuery(
         account_id=tenant.account.pk, expected=uuid4(), text=QUERY, vector=vector
     )
     before = count_outcomes()

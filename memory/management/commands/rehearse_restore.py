@@ -20,8 +20,8 @@ from kmapp.management.database_addresses import get_owner_address, get_server_ur
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
-from memory.retrieval.known_item_queries import (
-    KnownItemResult,
+from memory.retrieval.sample_queries import (
+    SampleResult,
     compute_overlap,
     load_questions,
     run_questions,
@@ -121,8 +121,8 @@ class Command(BaseCommand):
     def _recalls(
         self,
         comparison: rehearse.HeadComparison,
-        there: Sequence[KnownItemResult],
-        here: Sequence[KnownItemResult],
+        there: Sequence[SampleResult],
+        here: Sequence[SampleResult],
     ) -> None:
         """Check for equal results; in accounts with newer writes, each memory must find itself."""
         pairs = list(zip(there, here, strict=True))

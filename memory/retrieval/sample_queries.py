@@ -1,4 +1,4 @@
-"""Known-item queries: texts and vectors of memories, compared between two databases."""
+"""Sample queries: texts and vectors of memories, compared between two databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_QUESTION_LENGTH = 300  # characters of a question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownItemQuery:
+class SampleQuery:
     """The text of one memory, and its stored vector, so that results do not depend on a model."""
 
     account_id: UUID
@@ -28,8 +28,8 @@ class KnownItemQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownItemResult:
-    question: KnownItemQuery
+class SampleResult:
+    question: SampleQuery
     results: tuple[UUID, ...]
 
     @property
@@ -37,10 +37,10 @@ class KnownItemResult:
         return self.question.expected in self.results
 
 
-def load_questions(number: int) -> list[KnownItemQuery]:
+def load_questions(number: int) -> list[SampleQuery]:
     """Return up to `number` questions, spread evenly over all accounts."""
     remaining = number
-    results: list[KnownItemQuery] = []
+    results: list[SampleQuery] = []
     accounts = account_ids()
     for number_done, account_id in enumerate(accounts):
         account_questions = _load_account_questions(
@@ -51,7 +51,7 @@ def load_questions(number: int) -> list[KnownItemQuery]:
     return results
 
 
-def _load_account_questions(account_id: UUID, number: int) -> list[KnownItemQuery]:
+def _load_account_questions(account_id: UUID, number: int) -> list[SampleQuery]:
     with acting(account_id):
         entries = MemoryEntry.objects.of(account_id).current().exclude(content="")
         vectors = Vector.objects.of(account_id).filter(
@@ -66,7 +66,7 @@ def _load_account_questions(account_id: UUID, number: int) -> list[KnownItemQuer
         vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
         texts = entries.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
         return [
-            KnownItemQuery(
+            SampleQuery(
                 account_id=account_id,
                 expected=pk,
                 text=text[:MAX_QUESTION_LENGTH],
@@ -76,9 +76,7 @@ def _load_account_questions(account_id: UUID, number: int) -> list[KnownItemQuer
         ]
 
 
-def run_questions(
-    questions: Sequence[KnownItemQuery], *, is_exhaustive: bool
-) -> list[KnownItemResult]:
+def run_questions(questions: Sequence[SampleQuery], *, is_exhaustive: bool) -> list[SampleResult]:
     """Return the answers of the current database.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
@@ -89,16 +87,16 @@ def run_questions(
 
 
 def _run_question(
-    question: KnownItemQuery, model: EmbeddingModel, *, is_exhaustive: bool
-) -> KnownItemResult:
+    question: SampleQuery, model: EmbeddingModel, *, is_exhaustive: bool
+) -> SampleResult:
     request = SearchRequest(query=question.text, of_anyone=True, is_exhaustive=is_exhaustive)
     meaning = QueryVector.from_floats(model, question.vector)
     with acting(question.account_id):  # where no replica is used: it is of the live database
         hits = search_with_vector(question.account_id, request, meaning)
-    return KnownItemResult(question=question, results=tuple(hit.entry.pk for hit in hits))
+    return SampleResult(question=question, results=tuple(hit.entry.pk for hit in hits))
 
 
-def compute_overlap(exact: Sequence[KnownItemResult], indexed: Sequence[KnownItemResult]) -> float:
+def compute_overlap(exact: Sequence[SampleResult], indexed: Sequence[SampleResult]) -> float:
     """Return the share, from 0 to 1, of expected results that the index found."""
     pairs = [
         (set(exact_answer.results), set(quick_answer.results))
