@@ -110,6 +110,8 @@ def find_page_url(request: HttpRequest) -> str:
     """Return the URL of this page, or of the nearest one above an address that receives forms."""
     if request.method in ("GET", "HEAD") or _is_page(request.path):
         return request.get_full_path()
+    if request.resolver_match is None:
+        return "/"  # an unknown address can have thousands of parts, and each is looked up
     path = request.path
     while path != "/" and not _is_page(path):
         path = path[: path.rstrip("/").rfind("/") + 1] or "/"

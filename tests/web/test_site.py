@@ -112,6 +112,11 @@ def test_address_of_a_form_is_no_page(reviewer: Client) -> None:
     assert reviewer.post("/admins/").headers["Allow"] == "GET, HEAD"
 
 
+def test_menu_of_an_unknown_address_leads_home(client: Client, db: None) -> None:
+    text = page(client.post("/policy/set/of/nobody/"), 404)
+    assert 'name="next" value="/"' in text
+
+
 def test_sign_out_ends_the_session(reviewer: Client) -> None:
     assert reviewer.get("/sign-out/").status_code == 405
     assert reviewer.post("/sign-out/").headers["Location"] == "/sign-in/"
