@@ -62,11 +62,13 @@
     // While an input method composes, letters are not for us (229: the same, said the old way).
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
-      // Without a focus, the form of the page is meant, such as after a key has chosen one of its options.
+      // Without a focus, the form of the page is meant if it is the only one, such as after a key has chosen one of its
+      // options.
       const isFree = event.target === body && !document.querySelector("dialog[open]");
       const form = isFree ? body : event.target.closest?.("form");
-      const send = keyed().find((element) => element.dataset.key === "Mod+Enter" && form?.contains(element));
-      if (send) {
+      const buttons = keyed().filter((element) => element.dataset.key === "Mod+Enter" && form?.contains(element));
+      const send = buttons[0];
+      if (send && (!isFree || buttons.length === 1)) {
         event.preventDefault();
         send.click();
       }
