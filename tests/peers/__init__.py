@@ -1,5 +1,5 @@
-"""Comparison with other memory stores, side by side: `make bench-peers`.
+"""Benchmark of kmapp and other memory stores: `make bench-peers`.
 
-Each store runs in a virtual environment of its own, behind a driver in `drivers/`, which answers
-the same few requests for all of them. The product does not import this package.
+Each other store runs in its own virtual environment, behind a driver in `drivers/`. All drivers
+answer the same few requests. The product does not import this package.
 """

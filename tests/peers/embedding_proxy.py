@@ -1,6 +1,6 @@
-"""An OpenAI-compatible embeddings server that keeps each vector of another one in a file.
+"""An OpenAI-compatible embeddings server that caches the vectors of another one in a file.
 
-So a store's own cost can be measured with many texts: the embedder computes each vector once.
+The embedder computes each vector only once, so stores can be measured with many texts.
 """
 
 import base64
@@ -64,7 +64,7 @@ class VectorCache:
 
 
 def compute(upstream: str, texts: Sequence[str], kind: str) -> list[bytes]:
-    """Return the vectors of a server, as float32."""
+    """Request the vectors of texts from a server; return each as the bytes of float32 numbers."""
     body = {"model": "e5", "input": texts, "input_type": kind, "encoding_format": "base64"}
     request = urllib.request.Request(  # noqa: S310 - on loopback
         f"{upstream}/embeddings",

@@ -10,7 +10,7 @@ from tests.peers.catalogue import Peer
 
 
 class NotInstalled(Exception):
-    """Why a peer could not be installed."""
+    """The packages of a peer could not be installed; the message is the last line of pip."""
 
 
 def python_of(peer: Peer, cache: Path) -> Path:
@@ -27,7 +27,7 @@ def python_of(peer: Peer, cache: Path) -> Path:
         except subprocess.CalledProcessError as error:
             shutil.rmtree(new, ignore_errors=True)
             raise NotInstalled(error.stderr.strip().rpartition("\n")[2]) from None
-        new.rename(folder)  # `python -m` does not need the scripts, which name the former folder
+        new.rename(folder)  # the scripts in bin name the former folder, but are not used
     return folder / "bin" / "python"
 
 

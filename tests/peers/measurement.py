@@ -1,4 +1,4 @@
-"""Measurements of several stores in turn, so that other load on the machine meets all of them."""
+"""Measurements of several stores in turn, so that other load on the machine affects all alike."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ LIMIT = 10
 
 @dataclass
 class Figures:
-    """What was measured of one store. Times in seconds."""
+    """The measurements of one store. Times are in seconds."""
 
     system: System
     batches: list[Timing] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Figures:
 
     @property
     def findable_rate(self) -> float:
-        """Return memories per second until they can be found by meaning, with vectors given."""
+        """Return memories per second until search by meaning finds them, with cached vectors."""
         return self.batched / sum(self.batch_findable)
 
     @property
@@ -80,7 +80,7 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
 
 
 def in_turns(all_figures: Sequence[Figures], number: int) -> Iterator[Figures]:
-    """Yield the stores in an order that changes from round to round."""
+    """Yield all stores, starting with another one in each round."""
     start = number % len(all_figures)
     yield from (*all_figures[start:], *all_figures[:start])
 

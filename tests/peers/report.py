@@ -1,4 +1,4 @@
-"""The page with the tables, in Markdown."""
+"""The report of the benchmark: tables and explanations in Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def measures(figures: Figures) -> dict[str, float]:
 
 
 def better(compared: Sequence[tuple[str, dict[str, float]]]) -> list[str]:
-    """Say where others are better than the first store, and by what factor."""
+    """Return lines that name, for each measure, the stores better than the first, with factors."""
     (first, own), *others = compared
     lines = []
     for what, figure in own.items():

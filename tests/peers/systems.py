@@ -1,4 +1,4 @@
-"""The stores under measurement: kmapp over HTTP, and peers behind their drivers."""
+"""The measured stores: kmapp over HTTP, and peers behind their drivers."""
 
 import http.client
 import json
@@ -32,7 +32,7 @@ class Timing(NamedTuple):
 
 
 class System(ABC):
-    """A store; the same calls for each."""
+    """The interface that all measured stores share."""
 
     name: str
     version: str
@@ -52,7 +52,7 @@ class System(ABC):
 
     @abstractmethod
     def search_again(self, query: str, user: str, limit: int) -> float:
-        """Return the seconds of a search whose vector is there, less than 0 if not measured."""
+        """Repeat a search with a cached vector. Return its seconds, negative if not measured."""
 
     @abstractmethod
     def bytes_on_disk(self) -> int:
@@ -110,7 +110,7 @@ class Product(System):
 
     def __post_init__(self) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", self.there.port, timeout=600)
-        # By the partial index of pending vectors, so that asking costs the product little.
+        # Without sequential scans, the query uses the partial index of pending vectors.
         url, options = self.cluster.url(embedded.DATABASE), "-c enable_seqscan=off"
         self.pending = psycopg.connect(url, autocommit=True, options=options)
 
@@ -175,7 +175,7 @@ def _node(item: Item) -> dict[str, Any]:
 
 @dataclass
 class PeerProcess(System):
-    """A store in its own environment; its times are those of its own process."""
+    """A store in its own environment; its driver measures the times inside its process."""
 
     peer: Peer
     process: "subprocess.Popen[str]"

@@ -1,4 +1,4 @@
-"""The texts that all stores get: those of labelled files, and synthetic ones up to a number."""
+"""The texts that all stores get: those of labelled files, filled up with synthetic ones."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ SYNTHETIC_DATE = "2024-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory as a caller has it."""
+    """A memory to be stored."""
 
     id: str
     text: str
@@ -61,7 +61,7 @@ def _item(user: str, row: dict[str, Any]) -> Item:
 
 
 def synthetic(number: int, seed: int = 0) -> list[Item]:
-    """Return texts of invented words, which the same seed always repeats."""
+    """Return texts of invented words; the same seed always returns the same texts."""
     import numpy as np
 
     from memory.benchmarks.synthetic_entries import Writer

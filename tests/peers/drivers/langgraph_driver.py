@@ -7,7 +7,7 @@ from loop import Embedder, serve
 
 
 class Embedding(Embeddings):
-    """The store itself embeds queries as passages, so the driver says what they are."""
+    """Embeddings whose kind the driver sets, because the store embeds queries as passages."""
 
     def __init__(self, options):
         self.passages = Embedder(options["passages"], "passage")

@@ -1,4 +1,4 @@
-"""What all drivers share: the loop that answers requests, and a timed embedder.
+"""The request loop and the timed embedder that all drivers share.
 
 Standard library only: a driver runs in the environment of its store. Requests are JSON lines on the
 standard input; the driver ends with its input, so it cannot outlive the program that started it.

@@ -41,7 +41,7 @@ class Store:
         self.embed, self.embedder.embed = self.embedder.embed, self.timed_embed
 
     def timed_embed(self, text, memory_action=None):
-        """Embed a query as a query, which mem0 alone does not distinguish from a passage."""
+        """Embed a text with the embedder of its kind; mem0 itself embeds queries as passages."""
         began = time.perf_counter()
         is_query = memory_action == "search"
         self.embedder.client = self.queries if is_query else self.passages
