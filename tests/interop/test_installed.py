@@ -30,7 +30,7 @@ COMMANDS = ("up", "mcp", "backup", "fsck", "perf")
 
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a home folder; Postgres may run as another account, which has to enter it."""
+    """Return a home folder that other users may enter, because Postgres may run as one of them."""
     folder = tmp_path_factory.mktemp("home")
     for each in (folder, *folder.parents[:2]):
         each.chmod(0o711)
@@ -71,12 +71,12 @@ def kmapp(home: Path, *, download: bool) -> Path:
 
 
 def link_required_packages(site_packages: Path) -> None:
-    """Link what the installed package requires, from the environment of the tests."""
+    """Link the packages that the product requires; they are in the environment of the tests."""
     [product] = distributions(path=[str(site_packages)])
     packages: dict[tuple[str, str], Distribution] = {}
     collect_required_packages(product, "", packages)
     for file in {file for package in packages.values() for file in package.files or ()}:
-        if ".." not in file.parts:  # a program, which runs in the environment of the tests
+        if ".." not in file.parts:  # no scripts in bin/, which run in the environment of the tests
             link = site_packages / file
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(str(file.locate()))
@@ -85,7 +85,7 @@ def link_required_packages(site_packages: Path) -> None:
 def collect_required_packages(
     package: Distribution, extra: str, packages: dict[tuple[str, str], Distribution]
 ) -> None:
-    """Add the packages that a package with this extra requires, by name and extra, recursively."""
+    """Add what a package with this extra requires to `packages`, by name and extra, recursively."""
     for requirement in map(Requirement, package.requires or ()):
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue

@@ -1,4 +1,4 @@
-"""Another account's objects do not exist for any protocol."""
+"""Isolation of accounts: every protocol treats objects of another account as unknown."""
 
 import json
 from typing import Any

@@ -19,7 +19,7 @@ from tests import makers
 from tests.interop.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("module_commits")
-# Published tests that do not hold, with the reason.
+# Published tests that kmapp does not pass, with the reason.
 ONLY_RELEVANT = "A search with a query returns relevant items, not every item of the namespace."
 EXCEPTIONS = {
     "test_vector_search_with_filters": ONLY_RELEVANT,
@@ -73,7 +73,7 @@ def test_malformed_memories_are_no_items(agent: Client) -> None:
     for query in ({}, {"query": "tea"}):
         body = {"namespace_prefix": ["users"], "filter": {"text": {"$ne": "x"}}, **query}
         assert [each["key"] for each in post("/store/items/search", **body)["items"]] == ["tea"]
-    # A native update can break an item that the store wrote.
+    # An update by the native API can make an item of the store malformed.
     for metadata in malformed:
         post("/v1/memory/update", id=item["id"], metadata=metadata)
         got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"})

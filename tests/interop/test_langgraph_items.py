@@ -1,4 +1,4 @@
-"""Items of a LangGraph store that share a text, or a key one after the other."""
+"""Items of a LangGraph store with equal texts, and items that reuse a deleted key."""
 
 from typing import Any
 

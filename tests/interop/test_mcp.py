@@ -129,7 +129,7 @@ def test_limits_invalid_keys_by_address(
     proxies: int,
     refused: int,
 ) -> None:
-    """The last proxies append to X-Forwarded-For; what the client sent is further left."""
+    """Only the last NUM_PROXIES addresses of X-Forwarded-For come from proxies."""
     cache.clear()
     settings.THROTTLES = {**settings.THROTTLES, "anonymous": 1}
     monkeypatch.setattr(api_settings, "NUM_PROXIES", proxies)

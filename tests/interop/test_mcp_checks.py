@@ -61,7 +61,7 @@ def inspect(url: str, method: str, *arguments: str, status: int = 0) -> Any:
 
 
 def call(url: str, tool: str, *, status: int = 0, **arguments: Any) -> Any:
-    """Call a tool and return the result."""
+    """Call a tool; return its structured content, or the whole result if it fails."""
     texts = [
         f"{name}={value if isinstance(value, str) else json.dumps(value)}"
         for name, value in arguments.items()

@@ -1,4 +1,4 @@
-"""What holds for every endpoint of another product's protocol."""
+"""Checks of every endpoint of other products' protocols."""
 
 import re
 from itertools import product

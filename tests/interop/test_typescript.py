@@ -68,7 +68,7 @@ COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Return a copy of the package beside the installed packages."""
+    """Return a copy of the package that uses the installed dependencies."""
     copy = tmp_path / "kmapp-client"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
     (copy / "node_modules").symlink_to(NODE_PACKAGES / "node_modules")
@@ -83,7 +83,7 @@ def run(package: Path, *arguments: str) -> str:
 
 
 def test_types_match_the_schema(package: Path) -> None:
-    """Run `npm run generate` against a running product after a change of the API."""
+    """If this fails after a change of the API, run `npm run generate` against a running product."""
     with served() as site:  # without a database
         run(package, "generate.mjs", f"{site}/v1/schema", "generated.ts")
     generated, committed = (

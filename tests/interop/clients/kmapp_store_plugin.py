@@ -1,6 +1,6 @@
 """Pytest plugin: the published tests of LangGraph's stores use a KmappStore.
 
-Every store of a test is below a namespace of its own, because the tests expect an empty one.
+Each store has its own root namespace, because the tests expect an empty store.
 """
 
 import os
@@ -12,7 +12,7 @@ from kmapp_langgraph import KmappStore
 
 
 class EmptyStore(KmappStore):
-    """A store that takes the arguments of InMemoryStore; kmapp has an index of its own."""
+    """A store that ignores the arguments of InMemoryStore, because kmapp has its own index."""
 
     def __init__(self, **_: Any) -> None:
         super().__init__(

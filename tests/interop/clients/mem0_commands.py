@@ -1,4 +1,4 @@
-"""Commands of mem0's command line, the program of the last arguments; prints what each returned."""
+"""Run commands of mem0's command-line program (the last arguments); print their results."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def run(*words):
 
 
 def run_all(commands):
-    """Run commands at once."""
+    """Run commands concurrently; return their results by name."""
     with ThreadPoolExecutor() as pool:
         results = pool.map(lambda words: run(*words), commands.values())
         return dict(zip(commands, results, strict=True))
