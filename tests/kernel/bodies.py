@@ -18,7 +18,7 @@ SHARED = EXAMPLES.pop("shared")
 
 
 def fill_names(value: Any, names: Names) -> Any:
-    """Replace {name} in all texts by that field of `names`."""
+    """Replace `{name}` in all texts by the field `name` of `names`."""
     if isinstance(value, dict):
         return {key: fill_names(each, names) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""One id of every sort that an address may name, of one account."""
+"""Ids and names of objects of one account, one of each kind that a URL may contain."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -25,7 +25,7 @@ from rules.models import Rule, RuleDecision, RulePromotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """One id of each sort."""
+    """One id or name of each kind of object."""
 
     account: UUID
     slug: str
@@ -64,7 +64,7 @@ class Names:
 def list_actor_names(
     account: Account, *, entry: MemoryEntry, proposal: MemoryEntry, member: User
 ) -> Names:
-    """The first of each; a delivery that failed."""
+    """Return the first id of each kind, after marking the first delivery as failed."""
     with acting(account):
         delivery = Delivery.objects.of(account)[0]
         Delivery.objects.filter(pk=delivery.pk).update(failed_at=delivery.due_at)

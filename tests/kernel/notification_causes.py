@@ -1,4 +1,4 @@
-"""What causes notifications, done with the product's own actions."""
+"""Functions that cause notifications with the product's own actions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every place of a request body for a hostile value, by the API schema.
+"""Places in request bodies where a hostile value can be put, found with the API schema.
 
 A place is a valid body with a mark in one field. Where the schema allows any JSON, the places are
 those of the example.
@@ -26,7 +26,7 @@ FEW = 5  # items of a list that are tested
 
 
 class Places:
-    """Reads shapes of a published schema."""
+    """Finds the places in the shapes of a published schema."""
 
     def __init__(self, schema: Shape) -> None:
         self.components: Shape = schema["components"]["schemas"]
@@ -36,7 +36,7 @@ class Places:
         return {at for at, _, _ in self.holes(shape, ANYTHING)}
 
     def of(self, shape: Shape, examples: Sequence[Any]) -> dict[str, list[Any]]:
-        """Return marked bodies by place: of the first and the last example with a value there."""
+        """Return marked bodies by place, from the first and last example with a value there."""
         held: dict[str, list[Any]] = {}
         empty: dict[str, list[Any]] = {}
         for example in examples:
@@ -55,7 +55,7 @@ class Places:
                 yield from self._of_array(each, value, at)
 
     def _forms(self, shape: Shape) -> Iterator[Shape]:
-        """Yield the alternatives. Choices beside properties only combine those."""
+        """Yield the alternatives of a shape. Choices next to properties add no places."""
         if (name := shape.get("$ref")) and name not in ARBITRARY:
             yield from self._forms(self.components[name.rpartition("/")[2]])
         elif "properties" in shape or not any(choice in shape for choice in CHOICES):
@@ -69,7 +69,7 @@ class Places:
         if value is ANYTHING:
             value = dict.fromkeys(named, ANYTHING)
         if named and not isinstance(value, dict):
-            return  # an example of another form
+            return  # the example has the shape of another alternative
         value = value if isinstance(value, dict) else {}
         for name in {**named, **value}:
             inner = self.holes(named.get(name, OPEN), value.get(name), f"{at}.{name}")
@@ -83,7 +83,7 @@ class Places:
         if value is ANYTHING:
             value = [ANYTHING]
         if value is not None and not isinstance(value, list):
-            return  # an example of another form
+            return  # the example has the shape of another alternative
         value = value or [None]
         for number, each in enumerate(value[:FEW]):
             for where, held, hurt in self.holes(shape.get("items", OPEN), each, f"{at}.{number}"):
@@ -94,7 +94,7 @@ class Places:
 
 
 def address(name: str) -> str:
-    """Return the path as the schema names it."""
+    """Return the path of a route as it is written in the schema."""
     return "/" + re.sub(r"<.*?>", "{id}", ROUTES[name])
 
 

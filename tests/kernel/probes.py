@@ -1,4 +1,4 @@
-"""How every route is asked for rows of another account; some routes take no id."""
+"""Requests that ask each route for rows of another account, and the routes that take no ids."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

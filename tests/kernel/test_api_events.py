@@ -1,4 +1,4 @@
-"""The status of background work, for the account that it belongs to."""
+"""The endpoint that reports the state of background jobs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -140,7 +140,7 @@ def test_response_and_change_are_rolled_back_together(agent: Client, acme: Accou
 def test_request_with_an_expired_lease_changes_nothing(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was slower than its lease, and a retry did the work."""
+    """The request took longer than its lease, and a retry did its work in the meantime."""
     once = idempotency.run_once
 
     def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -38,7 +38,7 @@ def alive() -> Iterator[None]:
 
 @pytest.fixture
 def part(monkeypatch: pytest.MonkeyPatch) -> list[health.HealthPart]:
-    """Register parts for one test."""
+    """Return the registered health parts as a list that a test may extend."""
     parts = list(health._parts)  # noqa: SLF001
     monkeypatch.setattr(health, "_parts", parts)
     return parts
@@ -141,7 +141,7 @@ def test_scheduler_reports_while_no_worker_takes_messages(
 
 
 def test_worker_and_scheduler_create_the_data_folder(settings: Any, tmp_path: Path) -> None:
-    """A host whose keys and checkpoints are in other folders has none."""
+    """A host that stores keys and checkpoints elsewhere starts without a data folder."""
     settings.DATA_DIR = tmp_path / "worker"
     with HostLocks() as locks:
         assert locks.acquire("heavy")

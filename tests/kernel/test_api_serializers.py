@@ -1,4 +1,4 @@
-"""Other clients' words for our fields."""
+"""Aliases of fields, and validation of text lengths and integers, in request serializers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rate limits: exactly the limit for each key and bucket, also of concurrent requests."""
+"""Rate limits are exact for each key and bucket, also for concurrent requests."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def test_keys_and_buckets_are_counted_separately(agent: Client, acme: Account) -
 def test_anonymous_requests_are_counted_by_proxied_address(
     client: Client, monkeypatch: pytest.MonkeyPatch, proxies: int, passed: int
 ) -> None:
-    """The last proxies append to X-Forwarded-For; what the client sent is further left."""
+    """Only the last NUM_PROXIES addresses of X-Forwarded-For come from proxies."""
     from rest_framework.settings import api_settings
 
     monkeypatch.setattr(api_settings, "NUM_PROXIES", proxies)

@@ -163,7 +163,7 @@ def test_failed_dump_leaves_no_file(
 ) -> None:
     monkeypatch.setattr(
         "kmapp.database.backup.dump.DUMP_OPTIONS", ("--format=custom",)
-    )  # sees no row
+    )  # without --enable-row-security, pg_dump fails
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
         run("backup", file)
     assert list(file.parent.iterdir()) == []

@@ -1,4 +1,4 @@
-"""One score out of many signals."""
+"""Ranking of candidates: fusion of their signals into one score."""
 
 from typing import Any
 from uuid import UUID

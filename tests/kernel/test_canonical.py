@@ -91,7 +91,7 @@ def test_path_starts_with_the_given_prefix() -> None:
 def test_long_key_is_truncated_in_the_path() -> None:
     long = "k" * 500_000
     with pytest.raises(Unstorable) as refused:
-        check_storable({long: [*range(100_000), float("nan")]})  # joined at each step: 50 GB
+        check_storable({long: [*range(100_000), float("nan")]})  # all paths would take 50 GB
     assert refused.value.path == "k" * 100 + "….100000"
 
 
@@ -140,7 +140,7 @@ def test_digest_depends_on_the_salt() -> None:
 
 
 def _typed(value: Any) -> Any:
-    """Equal when canonical forms should be: 1 is 1.0, but True is not 1, and times are text."""
+    """Return a value that equals another if their canonical forms do: 1 and 1.0, not 1 and True."""
     if isinstance(value, dict):
         return {key: _typed(item) for key, item in value.items()}
     if isinstance(value, list):

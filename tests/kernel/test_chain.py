@@ -56,7 +56,7 @@ def test_valid_chain_has_no_problems() -> None:
 
 
 def test_format_1_never_changes() -> None:
-    """Computed by sha256sum from canonical JSON that was written by hand."""
+    """The expected hash was computed with sha256sum from canonical JSON written by hand."""
     first, _ = chain(1)[0]
     assert (
         compute_commit_hash(first)

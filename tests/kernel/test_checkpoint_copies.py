@@ -102,7 +102,7 @@ def test_peer_that_countersigns_nothing_stores_nothing(
 def test_answer_of_the_peer_is_not_our_own_checkpoint(
     peer: Peer, acme: Account, tmp_path: Path
 ) -> None:
-    """The peer is this kmapp, so its key is the one whose checkpoints are adopted and expected."""
+    """The peer is this kmapp, so it countersigns with the key that signs our own checkpoints."""
     sign_moved_heads()
     own_statements = get_checkpoint_file().all()
     own = own_statements[acme.pk]
@@ -156,7 +156,7 @@ def test_peer_refuses_to_go_back(peer: Peer, acme: Account, agent: Client) -> No
     assert [post(record).status_code for record in (later, later, before)] == [200, 200, 409]
     assert post(before).json()["details"]["newest"] == later
     assert client.get("/v1/checkpoints").json() == {"checkpoints": [later]}
-    assert agent.get("/v1/checkpoints").status_code == 200  # the fixture's key may do everything
+    assert agent.get("/v1/checkpoints").status_code == 200  # the key of the fixture has all scopes
     assert post({**later, "note": "x"}).status_code == 400
     _key, secret = makers.key(acme, scopes=[Scope.MEMORY_READ])
     stranger = Client(headers={"Authorization": f"Bearer {secret}"})
@@ -208,7 +208,7 @@ def copy(request: pytest.FixtureRequest, tmp_path: Path) -> FileCopy | Peer:
 
 
 def test_lost_checkpoints_come_back_from_the_copy(copy: FileCopy | Peer, acme: Account) -> None:
-    """The whole data folder was put back: the file is as old as the database."""
+    """After a restore of the whole data folder, the file is as old as the database."""
     sign_moved_heads()
     old = settings.CHECKPOINT_FILE.read_bytes()
     makers.key(acme)

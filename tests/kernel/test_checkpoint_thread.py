@@ -127,7 +127,7 @@ def test_scheduler_runs_the_thread_which_survives_failures(
 
 
 def test_worker_knows_every_scheduled_task() -> None:
-    """In a process of its own, because tests import the modules of tasks."""
+    """Run in a new process, because the tests have already imported the modules with tasks."""
     program = (
         "from kmapp.celery import app; app.loader.import_default_modules();"
         "print(*(e['task'] for e in app.conf.beat_schedule.values() if e['task'] not in app.tasks))"

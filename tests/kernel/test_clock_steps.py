@@ -1,4 +1,4 @@
-"""Steps of the clock: deletions wait after a step forward, and nothing waits after a step back."""
+"""Clock steps: deletions wait after a step forward, and nothing gets stuck after a step back."""
 
 import time
 from collections.abc import Callable
@@ -57,12 +57,12 @@ def run_sql(query: str, *values: Any) -> Any:
 
 
 def step_clock(by: timedelta) -> None:
-    """Let the clock seem to step: everything that the host stored is moved the other way."""
+    """Simulate a step of the clock by moving the stored times the other way."""
     run_sql("UPDATE kmapp_clock SET seen_at = seen_at - %s, steady_at = steady_at - %s", by, by)
 
 
 def run_host(by: timedelta) -> None:
-    """Let the host seem to have run for so long; its clock agrees."""
+    """Simulate that the host ran for this time, by moving its stored monotonic time back."""
     run_sql("UPDATE kmapp_clock SET ticks = ticks - %s", by.total_seconds())
 
 
@@ -130,7 +130,7 @@ def test_new_host_does_not_move_the_steady_time(lag: Callable[[], timedelta]) ->
 
 
 def test_step_of_months_is_followed_when_two_hosts_run(lag: Callable[[], timedelta]) -> None:
-    """Neither deletes the time of the other, which is as far behind as its own."""
+    """Neither host deletes the row of the other, because that is as far behind as its own."""
     hosts = [BOOT_ID, uuid7()]
 
     def advance_hosts() -> None:
@@ -168,7 +168,7 @@ def test_retention_waits_after_a_step_forward(acme: Account, lag: Callable[[], t
 def test_jobs_and_leases_from_before_a_step_back_are_not_stuck(
     acme: Account, lag: Callable[[], timedelta], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was due then, one that was leased by a process that died, and one that failed."""
+    """Test a due job, a job that was leased by a process that died, and a failed job."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     register_handler("test.clock", name="test.clock")(lambda _jobs: None)
     with acting(acme):
@@ -265,7 +265,7 @@ def test_response_of_an_idempotent_request_outlasts_a_step_forward(
 
 
 def test_digest_sent_before_a_step_back_does_not_hide_later_events(acme: Account) -> None:
-    """It was sent for tomorrow; what happens today is in the next one."""
+    """The last digest is marked as sent tomorrow; the next one includes today's events."""
     ada = makers.member(acme, "ada", role="admin")
     with acting(acme):
         save_settings(acme.pk, ada, {"digest_at": datetime.now(UTC) + DAY})

@@ -59,7 +59,7 @@ def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> 
 
 
 def test_worker_that_finishes_its_tasks_is_not_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It receives nothing although messages wait, and must not forget that it was stopped."""
+    """After SIGTERM, a worker receives no more messages; a restart would undo the stop."""
     monkeypatch.setattr(state, "should_stop", 0)  # as after SIGTERM
     monkeypatch.setattr(ConsumerWatchdog, "is_stalled", lambda _watchdog: True)
     restarted: list[str] = []

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: each check reports a fault that is really there, and what to do."""
+"""`manage.py doctor`: each check reports a real fault and its remedy."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def healthy(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def diagnose() -> dict[str, str]:
-    """Return level and message of each warning and error by check; both say what to do."""
+    """Return level and message of warnings and errors by check; check that each has a remedy."""
     lines = [line for line in run_checks() if line.finding.level != Level.OK]
     skipped = [line for line in lines if line.finding.message.startswith("not checked")]
     assert all(line.finding.remedy for line in lines if line not in skipped)

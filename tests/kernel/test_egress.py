@@ -1,4 +1,4 @@
-"""Requests to addresses that other people named."""
+"""Requests to URLs that users configure."""
 
 import socket
 from threading import Event

@@ -1,4 +1,4 @@
-"""Embedded Postgres, Valkey and embedder: who reaches them, and what they survive."""
+"""Embedded Postgres, Valkey and embedder: access to them, and starts after crashes."""
 
 import os
 import shutil

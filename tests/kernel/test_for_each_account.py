@@ -131,7 +131,7 @@ def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
 def test_pauses_while_the_database_is_unreachable(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One log line for the outage; then it continues with the account where it stopped."""
+    """The outage is logged once, and the run continues with the account where it stopped."""
     served: list[UUID] = []
     reachable = iter([False, False])
     is_reachable = for_each_account._is_reachable  # noqa: SLF001

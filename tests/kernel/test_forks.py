@@ -83,7 +83,7 @@ def test_concurrent_processes_reach_the_commit_rate(
     committed: str, acme: Account, record_figure: RecordFigure
 ) -> None:
     tasks = [(acme.pk, 1, ROWS), *[(acme.pk, COMMITS, 1)] * WRITERS]
-    connections.close_all()  # no child may speak on a connection of ours
+    connections.close_all()  # child processes must not inherit them
     with multiprocessing.get_context("fork").Pool(len(tasks)) as pool:
         pool.map(commit_often, tasks, chunksize=1)
     assert_linear_chain(acme, 1 + WRITERS * COMMITS + 1)

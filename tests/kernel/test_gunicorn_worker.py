@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.promise(33), pytest.mark.timeout(60)]
 def test_client_that_reads_no_response_is_disconnected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a text nor a file occupies the thread for longer."""
+    """Neither `sendall` nor `sendfile` blocks the thread for longer than the timeout."""
     monkeypatch.setattr(gunicorn_worker, "UNREAD", 0.2)
     file = tmp_path / "file"
     with file.open("wb") as empty:

@@ -26,7 +26,7 @@ from kmapp.runtime.processes import HandOver, PidFile, wait_until
 PATIENCE = 60  # seconds
 pytestmark = [pytest.mark.promise(45), pytest.mark.timeout(4 * PATIENCE)]
 
-# Serves its version with the product's kind of gunicorn; a broken version does not start.
+# A WSGI application that responds with its version; the version "broken" does not start.
 APPLICATION = """
 import os
 
@@ -124,7 +124,7 @@ def load(port: int) -> Iterator[list[Client]]:
 
 
 def test_no_request_fails_while_a_successor_takes_over(tmp_path: Path) -> None:
-    """Then a successor does not start, and the predecessor stays."""
+    """A second successor fails to start, and its predecessor continues to serve."""
     port = free_port()
     (tmp_path / "version.py").write_text(APPLICATION)
     (tmp_path / "configuration.py").write_text(CONFIGURATION)
@@ -166,7 +166,7 @@ def test_no_request_fails_while_a_successor_takes_over(tmp_path: Path) -> None:
 def test_upgrade_waits_and_reports_while_kmapp_runs(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Migrations may take longer than any time that could be fixed."""
+    """The command has no timeout, because migrations may take any time."""
     settings.DATA_DIR = tmp_path
     pids, out = PidFile(tmp_path / "up.pid"), io.StringIO()
     pids.write([], HandOver())

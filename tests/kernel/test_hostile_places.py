@@ -1,7 +1,7 @@
 """Hostile values in every field of every request body that the API schema names.
 
-Values that cannot be stored are refused; others are stored unchanged. A new route fails until it
-has an example in `bodies.yaml`, and a new field until an example leads to it.
+Values that cannot be stored are refused; others are stored unchanged. The tests fail for a new
+route until `bodies.yaml` has an example for it, and for a new field until an example contains it.
 """
 
 import json
@@ -29,26 +29,26 @@ from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import RecordFigure
 
-# In a database of their own, because each stored text is looked for in all of its rows.
+# In a new database, because the tests search all of its rows for each stored text.
 pytestmark = [pytest.mark.promise(32), pytest.mark.usefixtures("module_database")]
 
 ERROR_KEYS = {"status", "error", "message", "detail", "details", "issues"}
 APPS = ("api", "memory", "knowledge", "rules", "context")
 ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone high surrogate")]
-# A list around nothing is an empty list.
+# Without the empty value: in a list, it would leave an empty list, which is valid.
 OTHERS = [each for each in REFUSED if each not in ALWAYS and each.raw]
 TEXTS = [each.text or "" for each in STORED]
-MEGABYTE, EACH = "x" * 2**20, 16  # a megabyte for some fields: their length alone is too much
-# The number of a text, by which it is found.
+MEGABYTE, EACH = "x" * 2**20, 16  # every 16th field also gets a megabyte
+# The mark at both ends of a sent text, by which it is found in the database.
 NAMED = re.compile(r"km\d{6}")
 WORDS = IndexedDocument._meta.db_table
 # Columns with a part of a stored text, and the field with that text.
 DERIVED = {
-    "context_toolresultarchive.query_summary": "",  # of any
+    "context_toolresultarchive.query_summary": "",  # any field
     "context_toolresultarchive.result_summary": "",
     "knowledge_knowledgedocument.title": ".documents.0.ref",
 }
-# Writers that store no text: a confirmation, a number, a digest.
+# Writing routes that store no text, but a confirmation, a number or a digest.
 STORES_NOTHING = {"memory:api_erase", "rules:api_backtest", "rules:api_select"}
 
 
@@ -131,7 +131,7 @@ def find_altered(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str,
 
 
 class Attack:
-    """Requests to one route: wrong responses, and the fields that stored something."""
+    """Hostile requests to one route; collects wrong responses, and the fields that are stored."""
 
     def __init__(self, client: Client, account: Account, name: str, method: str, path: str) -> None:
         self.client, self.account, self.path, self.method = client, account, path, method
@@ -146,7 +146,7 @@ class Attack:
         return self.client.generic(self.method, self.path, whole, "application/json")
 
     def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:
-        """Expect a 400."""
+        """Send a value that cannot be stored; record any response but a 400."""
         answer = self.send(hostile, body)
         response_body = answer.json()
         if (
@@ -157,7 +157,7 @@ class Attack:
             self.wrong.append((self.path, at, hostile.name, answer.status_code, response_body))
 
     def send_storable(self, at: str, number: int, text: str, body: Any) -> None:
-        """Expect the text to be refused or stored unchanged; roll back."""
+        """Send a text, and roll back; record it if it was neither refused nor stored unchanged."""
         mark = f"km{number:06}"
         text = f"{mark}{text}{mark}"
         request_body = json.dumps(text).encode()
@@ -186,7 +186,7 @@ class Attack:
 def test_every_field_of_every_route_survives_hostile_values(
     app: str, schema: Any, sender: Client, names: Names, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """Per field: NUL, a lone surrogate, another invalid value, and valid hostile texts."""
+    """Send to each field NUL, a lone surrogate, another invalid value, and valid hostile texts."""
     others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
     attacks: dict[str, Attack] = {}
     request_count = 0

@@ -1,4 +1,4 @@
-"""A recovery that was killed: the next start finishes it, or creates no empty database."""
+"""Start after a recovery that was killed: finish it, or refuse to create an empty database."""
 
 import os
 import struct

@@ -118,7 +118,7 @@ def test_every_account_table_forces_row_level_security_with_two_policies(
 
 
 def test_tables_without_an_account_are_listed(superuser: psycopg.Connection) -> None:
-    """People, sessions and what all accounts share; decide for each new table."""
+    """They contain people, sessions and data that all accounts share. Decide for each new table."""
     results = rows(
         superuser,
         "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
@@ -216,7 +216,7 @@ def test_foreign_keys_between_account_tables_include_the_account(
         for field in model._meta.concrete_fields
         if field.related_model
         and field.related_model._meta.db_table in tables
-        # Too many to be checked one by one; row-level security admits one account's postings.
+        # Its foreign key has no constraint, because checking each row would be slow.
         and model is not PackedPostings
     }
     assert fields - references == set()

@@ -106,7 +106,7 @@ EVENTS: list[Callable[[UUID], None]] = [
 
 
 def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
-    """Let one event happen as one account; return what was visible of another."""
+    """Run an event as the account `mine`; return at which moments other accounts were visible."""
     leaks = [f"before {event}"] if visible_accounts() else []
     try:
         with acting(mine):
@@ -114,12 +114,12 @@ def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
             event(other)
             leaks += [f"after {event}"] if visible_accounts() != {mine} else []
     except (HandlerFailed, Error):
-        pass  # as a request that fails; the next one is what matters
+        pass  # a failed request, which must not affect the next one
     return leaks + ([f"behind {event}"] if visible_accounts() else [])
 
 
 def alternate(pair: tuple[UUID, UUID], times: int) -> list[str]:
-    """Visit as each account in turn, with the next event each time."""
+    """Run the events in order, as both accounts in turn."""
     assert len(EVENTS) % 2, "so that each event happens to both accounts"
     leaks = []
     for number, event in enumerate(islice(cycle(EVENTS), times)):

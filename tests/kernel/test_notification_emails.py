@@ -1,4 +1,4 @@
-"""E-mails about notifications: digests, messages that cannot wait, and unsubscribing."""
+"""E-mails about notifications: digests, urgent messages, and unsubscribing."""
 
 from datetime import UTC, datetime, timedelta
 from smtplib import SMTPRecipientsRefused, SMTPServerDisconnected
@@ -44,7 +44,7 @@ def test_digests_are_due_by_the_clock_on_the_wall(now: str, weekly: bool, due: s
 
 
 def make_due(account: Account, user: User, **values: Any) -> None:
-    """Let the digest of a person be due; by default, the last one was two days ago."""
+    """Make the digest of a user due; by default, the last one was sent two days ago."""
     with acting(account):
         before = datetime.now(UTC) - timedelta(days=2)
         save_settings(account.pk, user, {"digest_at": before, **values})

@@ -1,4 +1,4 @@
-"""Notifications: their causes, when they are resolved, and webhooks."""
+"""Notifications: their causes, their resolution, and webhooks."""
 
 import re
 from collections.abc import Callable

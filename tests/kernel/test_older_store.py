@@ -1,4 +1,4 @@
-"""A store that was put back to an older copy is reported, and read-only until it is accepted."""
+"""A database restored from an older copy is reported, and read-only until it is accepted."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def write(agent: Client, text: str) -> Any:
 
 def fsck() -> dict[str, Any]:
     out = StringIO()
-    with suppress(CommandError):  # it fails if there are problems
+    with suppress(CommandError):  # the command fails if it finds problems
         call_command("fsck", "--json", stdout=out)
     report: dict[str, Any] = json.loads(out.getvalue())
     return report
@@ -45,7 +45,7 @@ def fsck() -> dict[str, Any]:
 def older(
     committed: str, acme: Account, agent: Client, admin: Client, reviewer: Client
 ) -> Iterator[str]:
-    """Return a copy of the store from before its last, signed, commits."""
+    """Return a copy of the database from before its last commits, which are signed."""
     name = f"{committed}_older"
     assert write(agent, "The tea room opens at nine.").status_code == 201
     connections.close_all()
@@ -115,7 +115,7 @@ def test_read_only_account_is_read_and_accepted_by_an_admin(
     CheckpointThread().run_once()
     assert agent.get("/v1/memory/verify").json()["ok"] is True
 
-    # The newest copy comes back after all: again, a person must decide.
+    # After a return to the newest copy, a person must decide again.
     use_database(older.removesuffix("_older"))
     assert write(agent, "Two histories.").status_code == 503
     assert "rewritten" in {problem["kind"] for problem in fsck()["problems"]}

@@ -30,7 +30,7 @@ TOPIC = "test.deliver"
 
 @pytest.fixture(autouse=True)
 def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Remove all handlers but those of the test, and forget postponed ones."""
+    """Remove the handlers of the product and all pauses of handlers."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     paused_until.clear()
     yield
@@ -263,7 +263,7 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
 
 
 def test_error_is_stored_as_valid_text(acme: Account) -> None:
-    """A provider may answer with them; the other jobs of the batch are done."""
+    """Errors of a provider may contain NUL and surrogates; the other job of the batch is done."""
 
     @register_handler(TOPIC, batch=2)
     def work(jobs: Sequence[Job]) -> dict[UUID, Exception]:

@@ -113,7 +113,7 @@ def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.Monk
     assert wait_until(lambda: sent == ["lost", "heard"], 60)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # it is what pools do
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # pools of workers fork too
 def test_forked_child_has_its_own_messenger() -> None:
     reader, writer = os.pipe()
     messenger = AsyncPublisher(lambda word: os.write(writer, word.encode() + b"\n"))

@@ -59,7 +59,7 @@ def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (folder / "ini").write_text(CONFIGURATION.format(**values))
     (folder / "users").write_text(f'"{APP}" ""\n')
     words = [str(PROGRAM), str(folder / "ini")]
-    if os.getuid() == 0:  # it refuses to run as root, as PostgreSQL does
+    if os.getuid() == 0:  # like PostgreSQL, PgBouncer does not run as root
         words += ["-u", UNPRIVILEGED]
         for path in (folder, *folder.iterdir()):
             os.chown(path, *get_account_ids(UNPRIVILEGED))
@@ -110,7 +110,7 @@ def test_accounts_stay_apart_in_shared_sessions(pooler: str, provider: FakeProvi
     assert makers.settle() > 0
     for tag, account in accounts.items():
         with acting(account):
-            # A cursor of the server lives as long as its transaction, which has one session.
+            # A server-side cursor needs the same session until the end of its transaction.
             texts = [entry.content for entry in MemoryEntry.objects.iterator(chunk_size=5)]
         assert len(texts) == REQUESTS // 2
         assert all(text.startswith(tag) for text in texts)
@@ -131,7 +131,7 @@ def test_doctor_misses_settings_that_pgbouncer_drops_until_provision_sets_them(p
     with psycopg.connect(
         **{**env.address(settings.DATABASES["default"]), "dbname": "pgbouncer", "options": ""},
         autocommit=True,
-        cursor_factory=psycopg.ClientCursor,  # its console knows simple queries only
+        cursor_factory=psycopg.ClientCursor,  # the admin console supports simple queries only
     ) as console:
         console.execute("RECONNECT")
     _disconnect()

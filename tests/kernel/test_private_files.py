@@ -1,4 +1,4 @@
-"""Secrets in files: complete or absent, also when several processes write or the disk is full."""
+"""Files with secrets are complete or absent, even with concurrent writers or a full disk."""
 
 import multiprocessing
 import os
@@ -55,7 +55,7 @@ def _fill_disk(_descriptor: int) -> None:
 def test_login_survives_a_start_with_a_full_disk(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is displayed only once; a start that creates nothing writes nothing."""
+    """Credentials are displayed only once, so a failed write must not lose the stored ones."""
     settings.DATA_DIR = tmp_path
     up._store_login({"password": "a long one", "api_key": None})  # noqa: SLF001
     monkeypatch.setattr(os, "fsync", _fill_disk)

@@ -1,4 +1,4 @@
-"""Ids of another account are answered like unknown ids.
+"""Requests with ids of another account get the same responses as those with unknown ids.
 
 Every route is either probed or listed as one that takes no id.
 """
@@ -77,7 +77,7 @@ def rival(theirs: Names, db: None) -> Account:
 
 @pytest.fixture(scope="module")
 def before(theirs: Names, django_db_blocker: DjangoDbBlocker) -> Fingerprint:
-    """The rows of Rival, which no test changes."""
+    """Return a fingerprint of the rows of Rival, which no test may change."""
     with django_db_blocker.unblock():
         return fingerprint(Account(pk=theirs.account))
 
@@ -91,13 +91,13 @@ def unknown_names(names: Names) -> Names:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Acme's key for the API, and Acme's signed-in admin for pages."""
+    """Sends requests for Acme: to the API with its key, to pages as its signed-in admin."""
 
     agent: Client
     person: Client
 
     def __call__(self, method: str, path: str, fields: Fields) -> tuple[int, str, str]:
-        """Return the status, the redirect and the body, without what differs every time."""
+        """Return the status, the redirect and the body, without parts that differ every time."""
         api = is_api(path)
         client = self.agent if api else self.person
         if method in ("GET", "HEAD"):
@@ -188,7 +188,7 @@ def test_client_id_of_another_account_can_be_used(
 def test_id_of_another_account_cannot_be_used(
     caller: Caller, theirs: Names, rival: Account, before: Fingerprint
 ) -> None:
-    """Ids are unique among all accounts; the response does not say whose it is."""
+    """Ids are unique among all accounts; the response does not reveal which account has one."""
     node = {"id": str(theirs.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
     nodes = [{**each, "text": "Mine."} for each in mine]

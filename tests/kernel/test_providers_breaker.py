@@ -40,7 +40,7 @@ def outcome(embedder: OpenAIEmbedder) -> str:
 
 
 def end_window(provider: FakeProvider) -> None:
-    """Let the circuit have opened so long ago that it admits a probe."""
+    """Move the opening of the circuit into the past, so that the circuit admits a probe."""
     get_breaker(provider.url)._memory.opened_at = datetime.now(UTC) - WINDOW  # noqa: SLF001
 
 
@@ -173,7 +173,7 @@ def test_circuit_that_admits_a_trial_call_is_not_reported_as_open(
     provider.become("error")
     for _ in range(FAIL_MAX):
         outcome(embedder)
-    cache.clear()  # as after two windows
+    cache.clear()  # entries expire after two windows
     assert breaker.get_state(provider.url) == "open"
     end_window(provider)
     assert breaker.get_state(provider.url) == "half-open"

@@ -47,7 +47,7 @@ def test_passages_are_sent_in_batches_of_32(provider: FakeProvider, form: Form) 
         assert vector == pytest.approx(vector_of(text, 384), abs=1e-6)
 
     OpenAIEmbedder.for_queries(form).embed(texts, kind="query")
-    assert provider.requests == 4  # more calls would be more than the deadline
+    assert provider.requests == 4  # queries are one call, because they have a deadline
 
 
 def test_no_texts_send_no_request(provider: FakeProvider, form: Form) -> None:
@@ -162,7 +162,7 @@ E5 = Form(name="multilingual-e5-small", dimensions=384, sends_input_type=True)
 
 @pytest.fixture(scope="module")
 def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddingServer]:
-    """The server of the product. That of other tests computes equal texts once."""
+    """Run the product's server, because that of other tests caches the vectors of equal texts."""
     log = tmp_path_factory.mktemp("embedder") / "log"
     with EmbeddingServer(free_port(), log) as server:
         yield server

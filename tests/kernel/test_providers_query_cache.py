@@ -69,7 +69,7 @@ def test_cache_key_includes_account_text_and_model(
 def test_cached_vector_expires(
     account: UUID, embedder: Counting, form: Form, settings: Settings
 ) -> None:
-    settings.QUERY_CACHE_SECONDS = 0  # Django: expired at once
+    settings.QUERY_CACHE_SECONDS = 0  # Django caches nothing
     get_query_vector(account, "when?", model=form, embedder=embedder)
     assert not get_query_vector(account, "when?", model=form, embedder=embedder).cached
 

@@ -1,4 +1,4 @@
-"""Searches on a replica: a real hot standby of the tests' server."""
+"""Searches on a read replica, which is a hot standby of the tests' server."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -42,7 +42,7 @@ def standby() -> Iterator[Postgres]:
 
 class Tenant(NamedTuple):
     account: Account
-    agent: Agent  # one, because a new key is a new commit
+    agent: Agent  # reused, because each new key adds a commit
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def tenant(
     module_commits: None, acme: Account, standby: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Tenant]:
     """Configure the standby as the replica; yield an account whose searches use it."""
-    monkeypatch.setattr(read_replica, "MAX_LAG", 600.0)  # tests of the lag set their own
+    monkeypatch.setattr(read_replica, "MAX_LAG", 600.0)  # tests of the lag set a lower one
     primary = connections["default"].settings_dict
     entry = {**primary, "HOST": str(standby.sockets)}
     monkeypatch.setitem(connections.settings, "replica", entry)
@@ -73,7 +73,7 @@ def superuser(server: Postgres, statement: str) -> None:
 
 
 def pause_replay(standby: Postgres) -> None:
-    """Keep the standby as it is. Its server stops before the next record."""
+    """Pause replay on the standby, and wait until it has stopped."""
     with psycopg.connect(standby.url(), autocommit=True) as there:
         there.execute("SELECT pg_wal_replay_pause()")
         query = "SELECT pg_get_wal_replay_pause_state()"
@@ -147,7 +147,7 @@ def test_does_not_use_a_replica_beyond_the_lag(
 ) -> None:
     pause_replay(standby)
     makers.write(rival, "Something of another account")
-    assert search(tenant.agent) == "replica"  # all commits of its own are there
+    assert search(tenant.agent) == "replica"  # it has all commits of this account
     monkeypatch.setattr(read_replica, "MAX_LAG", 0.2)
     monkeypatch.setattr(read_replica, "SAMPLE_INTERVAL", 0.0)
     assert wait_until(lambda: search(tenant.agent) == "behind", PATIENCE)
@@ -223,4 +223,4 @@ def test_health_reports_the_lag(tenant: Tenant, standby: Postgres) -> None:
         report = health.check_replica(tenant.account.pk)
         return report.ok and report.facts["bytes_behind"] > 0
 
-    assert wait_until(is_behind, PATIENCE)  # the test server writes the log somewhat later
+    assert wait_until(is_behind, PATIENCE)  # the test server writes its WAL later

@@ -1,4 +1,4 @@
-"""Point-in-time recovery of the embedded PostgreSQL: what was written later is absent."""
+"""Point-in-time recovery of the embedded PostgreSQL, and retention of its base backups."""
 
 import gzip
 import io
@@ -117,7 +117,7 @@ def now(server: Postgres) -> datetime:
 
 @pytest.fixture
 def pool(server: Postgres) -> Iterator[None]:
-    """Use a pool as outside of tests: it returns connections of a server that has stopped."""
+    """Use a connection pool, as in production; it may return connections of a stopped server."""
     default: Any = connections["default"]
     default.close()
     default.settings_dict["OPTIONS"]["pool"] = {"min_size": 0, "max_size": 2, "timeout": 10}
@@ -234,13 +234,13 @@ def add_base_backup(wal: Path, ended: datetime, segment: int, timeline: int = 1)
 
 
 def add_timeline(wal: Path, begins: str) -> None:
-    """Add the history of a second timeline, which a recovery to this position begins."""
+    """Add the history file of timeline 2, which starts at this WAL position."""
     history = f"1\t{begins}\tbefore 2026-11-25 14:30:00.000000+00\n"
     (wal / "00000002.history.gz").write_bytes(gzip.compress(history.encode()))
 
 
 def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> None:
-    """PostgreSQL refuses them, because the newest timeline leaves theirs before they were made."""
+    """PostgreSQL refuses them, because the newest timeline branched off before they were taken."""
     wal = tmp_path / "pitr" / "1" / "wal"
     wal.mkdir(parents=True)
     today = datetime.now(UTC)
@@ -262,7 +262,7 @@ def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> No
 def test_base_backups_are_retained_while_a_moment_needs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last base backup before the period is kept with its segments; older ones go."""
+    """The last base backup before the period stays with its segments; older ones are deleted."""
     wal = tmp_path / "pitr" / "1" / "wal"
     wal.mkdir(parents=True)
     today = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""A silent database server is given up on, and the settings apply the bound."""
+"""The client-side timeout of statements, for database servers that do not respond."""
 
 import psycopg
 import pytest

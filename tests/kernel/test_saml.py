@@ -1,4 +1,4 @@
-"""SAML responses that count, and forged ones: wrapped, split, foreign, expired (ASVS 6.8)."""
+"""SAML responses: valid ones are accepted; forged, foreign or expired ones are not (ASVS 6.8)."""
 
 from base64 import b64encode
 from collections.abc import Callable

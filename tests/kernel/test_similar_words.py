@@ -1,4 +1,4 @@
-"""Coverage of a query's words by words of like meaning."""
+"""Coverage of a query's words by words of similar meaning."""
 
 from collections.abc import Sequence
 
@@ -70,7 +70,7 @@ def test_words_beyond_the_capacity_are_like_none(monkeypatch: pytest.MonkeyPatch
     [[known, unknown]] = compare_words(["dog", "cat"], [["dog", "horse", "cow", "cat"]])
     assert known == pytest.approx(1.0, abs=0.01)
     assert unknown < known
-    # The next comparison begins anew.
+    # The next comparison starts without vectors.
     [[dog, cat]] = compare_words(["dog", "cat"], [["cat"]])
     assert cat == pytest.approx(1.0, abs=0.01)
     assert dog < cat

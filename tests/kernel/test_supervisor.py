@@ -1,4 +1,4 @@
-"""The supervisor with real processes, in a process of its own as under `manage.py up`."""
+"""The supervisor with real processes. It runs in a separate process, as under `manage.py up`."""
 
 import json
 import os
@@ -183,7 +183,7 @@ def test_programs_of_a_killed_supervisor_end(drive: Callable[..., Driver], tmp_p
     driver.hear("up\n")
     children, left = [driver.child("base"), driver.child("upper")], driver.child("stubborn")
     driver.end(signal.SIGKILL)
-    if sys.platform == "linux":  # only Linux tells a child of its parent's death
+    if sys.platform == "linux":  # only Linux signals the death of a parent
         assert wait_until(lambda: not any(child.alive() for child in children), PATIENCE)
         assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
     assert left.alive()
@@ -201,7 +201,7 @@ def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
 
 
 def test_program_that_is_never_ready_has_its_own_patience(tmp_path: Path) -> None:
-    """PostgreSQL replays its log after a crash, for longer than others may take to start."""
+    """PostgreSQL may replay its log for longer than other programs may take to start."""
     assert postgres.RECOVERY_SECONDS > processes.PATIENCE
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sleep", "1000"], ready=bool, patience=0.1)
@@ -220,7 +220,7 @@ def test_failed_step_reports_its_output(tmp_path: Path) -> None:
 
 
 def test_command_of_another_program_may_be_no_utf8() -> None:
-    """A stale lock file may contain the number of any program."""
+    """A stale lock file may contain the process id of any program."""
     command = [b"/bin/sh", b"-c", b"read line", b"\xff"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as other:
         assert wait_until(lambda: "read line" in get_command(other.pid), PATIENCE)
@@ -249,7 +249,7 @@ def test_program_that_ends_during_a_hand_over_is_started_again(tmp_path: Path) -
         first = child.process
 
         def hand_over() -> None:
-            """Wait for something else, as for the migrations of a new release."""
+            """End the program during a wait, such as that for the migrations of a new release."""
             first.kill()
             first.wait()
             supervisor.wait("the web", lambda: "" if child.process is not first else "is down")

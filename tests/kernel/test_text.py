@@ -17,7 +17,7 @@ def test_english_words_are_stemmed() -> None:
 
 
 def test_threads_stem_different_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread may begin a word while another one is in the middle of its own."""
+    """A thread may stem a word while another thread is stemming a different one."""
     word, other_word = words = ("quibblings", "wafflings")
     expected = [stemmer("english").stemWord(each) for each in words]
     stem, other_terms = EnglishStemmer._stem, list[str]()  # noqa: SLF001 - where a thread stops
@@ -171,5 +171,5 @@ def test_the_opening_is_bounded(text: str) -> None:
 
 
 def test_a_stop_word_is_no_opening() -> None:
-    """The stem of another word may be spelled like one: INS."""
+    """Other words may have a stem that equals a stop word: "INS" has "in"."""
     assert {word for word in STOP_WORDS if opening(word) == word} == set()

@@ -1,4 +1,4 @@
-"""Changes that a restore to an earlier time undoes are listed, to be repeated."""
+"""The list of changes that a restore to an earlier time undoes, and that must be repeated."""
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import change_role, remove_member, revoke_key

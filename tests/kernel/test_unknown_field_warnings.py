@@ -1,4 +1,4 @@
-"""Unknown fields of requests: named in the response, or refused when asked to."""
+"""Unknown fields of requests cause warnings in the response, or a refusal in strict mode."""
 
 from typing import Any
 

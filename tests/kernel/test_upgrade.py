@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.promise(45), pytest.mark.timeout(2 *
 
 @dataclass
 class Agent:
-    """Writes and searches without a pause, on new connections or on one that is kept."""
+    """Writes and searches without a pause, on new connections or on a persistent one."""
 
     port: int
     key: str

@@ -1,6 +1,6 @@
 """No response of any route and no log line contains an embedding.
 
-Who may see embeddings is tested in test_debug_exits.
+tests/memory/test_debug_embeddings.py tests who may see embeddings.
 """
 
 import json
@@ -148,7 +148,7 @@ def test_api_responses_contain_no_vectors(
     record_figure: RecordFigure,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Clients without the scope use debug options; the client with it does not."""
+    """Only the client without the admin scope, which embeddings need, sends debug options."""
     caplog.set_level("DEBUG")
     names = [name for name in ROUTES if is_api("/" + ROUTES[name])]
     for name in names:
@@ -178,7 +178,7 @@ def log_text(caplog: pytest.LogCaptureFixture) -> str:
 def test_error_responses_contain_no_vectors(
     filled: Names, agents: list[Client], client: Client
 ) -> None:
-    """Without a key, with invalid JSON and for unknown ids, by each method."""
+    """Send requests without a key, with invalid JSON and for unknown ids, by each method."""
     may_not = agents[1]
     invalid = [(client, "{}"), (may_not, '{"query": [1.5')]
     for name in (name for name in ROUTES if is_api("/" + ROUTES[name])):
@@ -195,7 +195,7 @@ def test_error_responses_contain_no_vectors(
 def test_pages_contain_no_vectors(
     filled: Names, person: Client, ada: User, record_figure: RecordFigure
 ) -> None:
-    """GET, and POST where GET is not allowed."""
+    """Send GET, or POST if GET is not allowed."""
     debug = dict.fromkeys(DEBUG, "1")
     pages = {path_of(name, filled): name for name in ROUTES if not is_api("/" + ROUTES[name])}
     pages |= dict.fromkeys(map(admin_page, MODELS), "")

@@ -1,4 +1,4 @@
-"""The archived log of PostgreSQL is durable, and that of replaced clusters expires."""
+"""The WAL archive is durable, and the archives of replaced clusters expire."""
 
 import gzip
 import os
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Three clusters with base backups 30 and 9 days ago; 1 ended 8 days ago, 2 yesterday."""
+    """Create archives of three clusters; that of 2 ended yesterday, the others 8 days ago."""
     for name, ended in (("1", TODAY - 8 * DAY), ("2", TODAY - DAY), ("3", TODAY - 8 * DAY)):
         wal = tmp_path / name / "wal"
         wal.mkdir(parents=True)
@@ -63,7 +63,7 @@ def test_replaced_archive_is_deleted_when_its_end_is_too_old(root: Path) -> None
 
 
 def test_other_folders_are_not_deleted(root: Path) -> None:
-    """Such as base backups that were moved away, and a cluster that has archived nothing yet."""
+    """Moved base backups stay, and so does a cluster that has not archived anything yet."""
     (root / "moved").mkdir()
     (root / "1").rename(root / "moved" / "1")
     (root / "4" / "wal").mkdir(parents=True)
