@@ -43,7 +43,7 @@ def filled_database(
         for each in ("Acme", "Rival"):
             create_history(makers.account(each))
         call_command("checkpoint", stdout=StringIO())
-        Intruder(name).connection.close()  # drops the constraints for all copies
+        Intruder(name).connection.close()  # its constructor drops the constraints of all copies
         connections.close_all()
         use_database(worker_database)
         yield FilledDatabase(name, folder)

@@ -1,4 +1,4 @@
-"""Two accounts with history, and fsck of their ledgers."""
+"""An account with history, and runs of fsck on its ledger."""
 
 import json
 from dataclasses import dataclass, replace
@@ -31,12 +31,12 @@ from tests.kernel.fsck.tampering import Intruder
 from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.builders import fill_rules
 
-COMMITS = 12  # of each account below, at least
+COMMITS = 12  # at least, of an account after `create_history`
 
 
 @dataclass
 class Ledger:
-    """A database with history, its intruder, and fsck."""
+    """An account whose ledger fsck checks, and an intruder who tampers with its database."""
 
     account: Account
     intruder: Intruder

@@ -1,4 +1,4 @@
-"""Changes by a superuser, without triggers, foreign keys and row-level security."""
+"""Tampering by a superuser, past triggers, constraints and row-level security."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from psycopg import sql
 from kmapp.ledger.chain import GENESIS_HASH, Link, compute_commit_hash
 from kmapp.runtime import embedded
 
-# Another value of the same type; {0} is the column.
+# SQL for a different value of the same type; {0} is the column.
 _OTHER = {
     "uuid": "gen_random_uuid()",
     "boolean": "NOT {0}",
@@ -30,7 +30,7 @@ _OTHER_TEXT = "left(coalesce({0}, '') || 'x', 4) || 'Z'"
 
 
 class Intruder:
-    """Writes to one database as its superuser."""
+    """Writes to a database as its superuser, after dropping its check constraints."""
 
     def __init__(self, database: str) -> None:
         url = embedded.database_url(settings.DATA_DIR, "superuser")
@@ -85,7 +85,7 @@ class Intruder:
             self._do("DROP TABLE {saved}", named)
 
     def rehash(self, links: list[Link], account: Any) -> None:
-        """Hash a whole chain again, so that every link fits."""
+        """Compute all hashes of a chain again, so that its links are consistent."""
         parent = GENESIS_HASH
         for link in links:
             fitting = replace(link, parent_hash=parent)

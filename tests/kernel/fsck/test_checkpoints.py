@@ -55,7 +55,7 @@ def test_truncated_chain_is_reported(ledger: Ledger) -> None:
 
 @pytest.mark.promise(28)
 def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
-    """Commits and accounts that were signed after the dump are missing."""
+    """A restored dump lacks the commits and accounts that were signed after it."""
     dump = settings.CHECKPOINT_FILE.read_bytes()
     commit(ledger)
     makers.account("Newcomer")
@@ -135,7 +135,7 @@ def test_changes_of_the_file_are_reported(ledger: Ledger) -> None:
 
 
 def cut_three_commits(ledger: Ledger) -> None:
-    """Make the database as it was three commits ago, with the current file of checkpoints."""
+    """Delete the last three commits, as after a restore; the checkpoint file stays current."""
     length = len(ledger.links())
     for table, column in (("ledger_commit", "seq"), ("ledger_checkpoint", "seq")):
         ledger.intruder.run(
@@ -165,7 +165,7 @@ def test_older_database_is_behind_its_checkpoint_until_the_file_is_replaced(
     assert "differs from the signed one" in str(later)
     assert_not_signed()
 
-    # To accept the loss, replace the file by that of the backup.
+    # Moving the checkpoint file away accepts the loss.
     settings.CHECKPOINT_FILE.rename(settings.CHECKPOINT_FILE.with_suffix(".before"))
     assert list_deviations() == []
     call_command("checkpoint", stdout=StringIO())

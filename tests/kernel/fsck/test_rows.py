@@ -21,11 +21,11 @@ COLUMNS = {
     for model in apps.get_models()
     if model._meta.db_table == table
 }
-ACCOUNTS = "accounts_account"  # a damaged account hides what else is wrong
+ACCOUNTS = "accounts_account"  # a change of an account hides other problems
 
 
 class Change(NamedTuple):
-    """A column of a row to spoil."""
+    """A column of a row to be changed."""
 
     table: str
     column: str
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 def rounds(ledger: Ledger) -> Iterator[list[Change]]:
-    """Yield changes to make at once, one of each row, because fsck reads everything."""
+    """Yield lists of changes for one run of fsck each, at most one change of a row."""
     others = [split(table, ledger.ids(table)) for table in COLUMNS if table != ACCOUNTS]
     for changes in zip_longest(*others, fillvalue=()):
         yield list(chain.from_iterable(changes))
@@ -43,7 +43,7 @@ def rounds(ledger: Ledger) -> Iterator[list[Change]]:
 
 
 def split(table: str, idents: list[Any]) -> Iterator[list[Change]]:
-    """Yield changes of all columns, each of another row; a changed id is reported by number."""
+    """Yield lists of changes of different rows, until each column of the table was changed."""
     left = [column for column in COLUMNS[table] if column != "id"]
     random.Random(table).shuffle(idents)  # noqa: S311
     yield [Change(table, "id", idents[0])]
@@ -56,7 +56,7 @@ def is_reported(change: Change, objects: list[str]) -> bool:
     kind = f"{get_object_type(change.table)}:"
     if change.column != "id":
         return f"{kind}{change.ident}" in objects
-    # One row has vanished, another was never sealed.
+    # fsck reports two problems: a sealed row is missing, and another row was never sealed.
     return len([each for each in objects if each.startswith(kind) or change.table == ACCOUNTS]) > 1
 
 

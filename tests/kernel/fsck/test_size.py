@@ -1,4 +1,4 @@
-"""fsck checks 100,000 commits in seconds of processor time."""
+"""fsck checks 100,000 commits in at most 5 seconds of processor time."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def test_100_000_commits_take_no_more_than_5_seconds(
 
 
 def _grow(ledger: Ledger, number: int) -> None:
-    """Append commits to the account's chain in bulk, in its format."""
+    """Append valid commits to the chain of the account with COPY."""
     account = ledger.account.pk
     last = ledger.links()[-1]
     seq, parent, time = last.seq, compute_commit_hash(last), datetime(2026, 6, 1, tzinfo=UTC)
