@@ -1,6 +1,6 @@
 """The hot queries use their indexes, in an account of 90 %, of 1 % and of 0.1 % of all memories.
 
-The test creates 12,000 memories; set `KMAPP_PLANS_AT=100000` for as many as in a real installation.
+The test creates 12,000 memories; set `KMAPP_PLANS_AT=100000` to test a larger installation.
 """
 
 import io
