@@ -145,7 +145,7 @@ def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recor
 
 
 def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None:
-    """Create `number` calls of conversations so long that they are summarised, and comparisons."""
+    """Create `number` summarised calls, each of a long conversation, and as many comparisons."""
     for each in range(number):
         recorded = call(
             account,

@@ -1,4 +1,4 @@
-"""An agent of Acme's at the API."""
+"""An API client of Acme, and settings of its account."""
 
 import pytest
 from rest_framework.test import APIClient
@@ -12,7 +12,7 @@ from tests.context.builders import configure
 
 @pytest.fixture(scope="session", autouse=True)
 def tokenizer() -> None:
-    """Its tables are read before a transaction waits for them."""
+    """Load the tokenizer's tables before the tests, so that no transaction waits for them."""
     tokens.count("warm")
 
 

@@ -92,7 +92,7 @@ def test_redacted_data_is_not_archived(agent: Agent, acme: Account) -> None:
 
 def test_passages_fit_their_budget(agent: Agent) -> None:
     uuid = send(agent)["archive"]["uuid"]
-    for settled in (False, True):  # by words at once, by meaning as well once it has vectors
+    for settled in (False, True):  # before and after embedding
         if settled:
             makers.settle()
         answer = agent.get(f"tool-results/{uuid}", query="How hot is the kiln?", max_tokens=400)
@@ -169,7 +169,7 @@ def test_page_after_an_erased_result_is_not_empty(agent: Agent, acme: Account) -
 def test_archives_are_embedded_one_by_one_when_time_is_short(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A job that stops after the first archive keeps its vectors; the others use no attempt."""
+    """A job out of time embeds one archive, and does not count an attempt for the others."""
     monkeypatch.setattr("context.actions.embeddings.MAX_SECONDS", 0)
     for number in range(3):
         send(agent, f"{LONG} {number}")

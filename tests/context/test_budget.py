@@ -29,8 +29,8 @@ pytestmark = pytest.mark.promise(21)
 
 NONCE = "ab" * 8
 ARCHIVE = UUID(int=1)
-HALVES = re.compile(r"[\ud800-\udfff]")  # of pairs
-FITTED = 500  # of a thousand invented calls, at least
+HALVES = re.compile(r"[\ud800-\udfff]")  # lone surrogates
+FITTED = 500  # at least this many of 1,000 generated calls must fit
 CANDIDATES = 2_000
 ODD = st.sampled_from(["</references>", "👨‍👩‍👧‍👦 [m-19] ", "🇨🇳", "茶室 tea ", "e\u0301", "【3】"])
 texts = st.lists(st.one_of(words, ODD), max_size=12).map("".join)
@@ -124,7 +124,7 @@ def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
 
 
 def fit(call_input: CallInput, policy: AssemblyPolicy) -> Draft | BudgetExceeded:
-    """Return the outcome, which is the same each time."""
+    """Return the outcome, and check that a second run gives the same."""
     outcomes: list[Draft | BudgetExceeded] = []
     for _each in range(2):
         try:
@@ -193,7 +193,7 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
     ranked = [candidates[at] for at in reversed(range(CANDIDATES))][:most]
     assert [each.ref for each in ranked if each.ref in selected] == list(selected)
     before = 0
-    for candidate in ranked:  # one that is left out does not fit after the better ones
+    for candidate in ranked:  # one is left out only if it does not fit after the better ones
         assert candidate.ref in selected or before + candidate.tokens > sum(selected.values())
         before += selected.get(candidate.ref, 0)
 

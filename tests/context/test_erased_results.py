@@ -92,7 +92,7 @@ def test_rest_of_the_call_is_erased_with_the_user(agent: Agent, acme: Account) -
 def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, way: str) -> None:
     archived = archive_result(agent)
     messages = conversation(archived["content"])
-    if way == "loaded":  # a part of it: known by what its call asked for
+    if way == "loaded":  # the arguments of the load call name the archive
         messages = loaded_part(archived, "with a sparrow")
     assemble(agent, messages)
     assert count_bodies(acme, "sparrow") == 1
@@ -218,7 +218,7 @@ def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
         erase_all(acme)
     [sql] = [each["sql"] for each in queries if '"results" &&' in each["sql"]]
     with acting(acme), connection.cursor() as cursor:
-        for dear in ("seqscan", "bitmapscan"):  # over so few rows any plan is cheap
+        for dear in ("seqscan", "bitmapscan"):  # with few rows, other plans are cheaper
             cursor.execute(f"SET LOCAL enable_{dear} = off")
         cursor.execute("EXPLAIN " + sql)
         plan = "\n".join(row[0] for row in cursor.fetchall())

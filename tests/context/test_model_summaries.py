@@ -217,7 +217,7 @@ def test_messages_of_an_expired_summary_are_not_sent_to_memory_again(acme: Accou
     assert 1 <= send_turns(7)["messages"] <= 4  # of one turn
     assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == 2
     expire_summaries(acme)
-    longest = makers.get(ContextSummary, acme)  # it states what both sent
+    longest = makers.get(ContextSummary, acme)  # covers what both calls sent
     assert (longest.text, longest.covers > row.covers) == ("", True)
 
 
@@ -233,7 +233,7 @@ def test_expired_summary_gets_no_text(acme: Account, chat: FakeProvider) -> None
     call(acme, talk(6, characters=600), **SMALL)
     expire_summaries(acme)
     row = makers.get(ContextSummary, acme)
-    summarise_conversation(acme.pk, row.pk)  # as a job that was delayed
+    summarise_conversation(acme.pk, row.pk)  # like a delayed job
     assert makers.get(ContextSummary, acme).text == row.text == ""
 
 

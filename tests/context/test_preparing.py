@@ -1,4 +1,4 @@
-"""Preparation of conversations: placeholders in, requested results loaded."""
+"""Preparation of conversations: results become placeholders, and requested ones are loaded."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -92,7 +92,7 @@ def test_results_of_repeated_call_ids_belong_to_the_call_before_them(
 
 
 def test_result_of_another_conversation_is_archived_again(agent: Agent, acme: Account) -> None:
-    """Its own archive is not erased with that of the other conversation."""
+    """Each conversation has its own archive, so that erasing one leaves the other."""
     configure(acme, across_conversations=True)
     body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
     [first] = agent.post("context/prepare", body)["archived"]
@@ -165,7 +165,7 @@ def test_passages_need_a_query(agent: Agent) -> None:
 
 
 def test_query_is_embedded_once(agent: Agent, provider: FakeProvider) -> None:
-    """An unavailable embedder is waited for once."""
+    """The request waits for an unavailable embedder only once."""
     provider.become("error")
     body = {"messages": conversation(LONG, LONG + "?", "short"), "conversation_id": "c1"}
     first = agent.post("context/prepare", body)
@@ -287,7 +287,7 @@ def check(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> 
     if references:
         whole = prepare_messages(account.pk, SYSTEM, short, loading).messages
     assert whole == messages
-    with acting(account):  # everything that was ever kept is a placeholder, wherever it stands
+    with acting(account):  # every archived result becomes a placeholder, also in the last turns
         placeholders = restore_placeholders(account.pk, whole, WITHIN).messages
     if placeholders != short:
         references = list(find_references(placeholders))

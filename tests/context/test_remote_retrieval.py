@@ -25,7 +25,7 @@ from tests.race import run_concurrently
 from tests.web.browser import served
 
 SECRET = "km_far_away"
-LONG_DEADLINES = {"policy": {"retrieval_ms": 10_000}}  # on a busy machine, too
+LONG_DEADLINES = {"policy": {"retrieval_ms": 10_000}}  # enough on a busy machine
 MESSAGES = [{"role": "user", "content": "How hot does the kiln fire?"}]
 
 
@@ -90,7 +90,7 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
         assert decision(cost, "km_fallback_local") is None
         [cited] = cost["citations"]
         assert (cited["remote"], cited["kind"], cited["title"]) == (far, "knowledge_chunk", "Kiln")
-    with served() as near:  # and nobody far away
+    with served() as near:  # the remote no longer runs
         answer = post(near, own_key, "context/assemble", memories)
     here = answer["context_cost"]
     fallback = decision(here, "km_fallback_local")
@@ -124,7 +124,8 @@ def test_failing_remote_falls_back_to_local(
         policy = {"retrieval_ms": 1_000 if code == "km_timeout" else 10_000}
         report = call(acme, MESSAGES, sources=("memory",), policy=policy).report
     assert decision(report, "km_fallback_local")["code"] == code
-    assert [cited["source"] for cited in report["citations"]] == []  # mira's, and nobody said mira
+    # The call names no user, so it does not get Mira's memory.
+    assert [cited["source"] for cited in report["citations"]] == []
 
 
 def test_circuit_opens_for_a_failing_remote(
@@ -137,14 +138,15 @@ def test_circuit_opens_for_a_failing_remote(
         use_remote(acme, base)
 
         def get_codes(deadline: int) -> list[str]:
-            """Return the outcome of one more call than fails before the circuit opens."""
+            """Return the fallback codes of one call more than the failures that open a circuit."""
             more: dict[str, Any] = {"sources": ("memory",), "policy": {"retrieval_ms": deadline}}
             reports = [
                 call(acme, MESSAGES, **more).report for _ in range(settings.BREAKER_FAIL_MAX + 1)
             ]
             return [decision(report, "km_fallback_local")["code"] for report in reports]
 
-        assert "km_circuit_open" not in get_codes(1_999)  # less than the account's
+        # Timeouts after a shorter deadline than the account's do not open the circuit.
+        assert "km_circuit_open" not in get_codes(1_999)
         requests = far.requests
         assert get_codes(10_000)[-1] == "km_circuit_open"
         assert far.requests == requests + settings.BREAKER_FAIL_MAX
@@ -224,7 +226,7 @@ def test_remote_url_must_be_allowed_and_its_key_is_secret(
         row = ContextSettings.objects.get_or_default(acme.pk)
         assert SECRET not in row.remote_key
         assert decrypt_text(row.remote_key) == SECRET
-        # Another address is not sent the key of the first.
+        # The key of one address is not sent to another.
         with pytest.raises(Invalid, match="key"):
             change_settings(acme.pk, {"remote_url": "https://other.example.org"}, actor=SYSTEM)
         change_settings(acme.pk, {"remote_url": ""}, actor=SYSTEM)

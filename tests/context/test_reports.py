@@ -70,7 +70,7 @@ USAGES: list[dict[str, Any]] = [
         "completion_tokens_details": {"reasoning_tokens": 100},
     },
     {
-        "input_tokens": 500,  # apart from those that the cache reads and stores
+        "input_tokens": 500,  # without those read from or written to the cache
         "output_tokens": 200,
         "cache_read_input_tokens": 400,
         "cache_creation_input_tokens": 100,

@@ -1,4 +1,4 @@
-"""A source of many short statements ends within its time."""
+"""A source that executes many short statements stops at its deadline."""
 
 from time import monotonic
 from typing import Any

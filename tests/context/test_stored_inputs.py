@@ -133,9 +133,9 @@ def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Accou
     with CaptureQueriesContext(connection) as queries, acting(acme):
         delete_inputs(acme.pk, [document])
     statements = [each["sql"] for each in queries if "context_contextcitation" in each["sql"]]
-    assert len(statements) == 2  # of the reports, and of the inputs
+    assert len(statements) == 2  # one for reports, one for inputs
     with acting(acme), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # over so few rows any plan is cheap
+        cursor.execute("SET LOCAL enable_seqscan = off")  # with few rows, other plans are cheaper
         for sql in statements:
             cursor.execute("EXPLAIN " + sql)
             plan = "\n".join(row[0] for row in cursor.fetchall())

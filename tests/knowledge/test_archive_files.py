@@ -70,7 +70,7 @@ def test_names_in_archives_without_the_flag_for_utf_8(
     acme: Account, name: str, encoding: str
 ) -> None:
     raw = name.encode(encoding)
-    placeholder = b"x" * len(raw)  # zipfile sets the flag for other names
+    placeholder = b"x" * len(raw)  # zipfile sets the flag for names that are not ASCII
     archive = zip_archive({placeholder.decode(): b"# A"}).replace(placeholder, raw)
     deliver(acme, {"repo.zip": archive})
     settle()

@@ -59,7 +59,7 @@ def test_details_save_only_what_the_person_changes(
     assert change(admin, tea, tags="guide", owner=owner, review_after="2026-01-02") == 302
     shown = page(reviewer.get(path))
     assert missing(shown, 'name="initial-tags" value="guide"', 'value="2026-01-02"') == []
-    # From a page that was opened before: it shows none of these values.
+    # This form was opened before the change, so it contains none of these values.
     assert change(reviewer, tea, reviewer=f"user:{alice.pk}") == 302
     with acting(acme):
         remove_member(Membership.objects.get(user=bo), actor=SYSTEM)

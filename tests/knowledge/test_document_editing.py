@@ -100,7 +100,7 @@ def test_a_text_that_is_too_long_to_be_saved_is_not_edited(reviewer: Client, acm
     [document] = deliver(acme, {"tea.md": TEA + "Weighed. " * (MAX_LENGTH // 9)}).documents
     settle()
     here = f"/knowledge/documents/{document.pk}/"
-    # The file that fails is short, but not the text.
+    # The second file is short but cannot be parsed, so the long text stays.
     deliveries: list[dict[str, bytes]] = [{}, {"tea.md": b"\x00"}]
     for files in deliveries:
         deliver(acme, files)
@@ -206,7 +206,7 @@ def test_drafts_belong_to_one_person(reviewer: Client, admin: Client, acme: Acco
     reviewer.post(url, {"do": "discard"})
     assert makers.rows(KnowledgeDraft, acme) == []
     new = {"do": "draft", "title": "Half", "text": "One", "version": 0}
-    for text in ("One", "Two"):  # one draft of a new document
+    for text in ("One", "Two"):  # the second draft replaces the first
         reviewer.post("/knowledge/write/", {**new, "text": text})
     assert [each.text for each in makers.rows(KnowledgeDraft, acme)] == ["Two"]
     assert "Two" in page(reviewer.get("/knowledge/write/"))

@@ -112,7 +112,7 @@ def test_no_hostile_url_reaches_the_canary(
     every += [f"http://{site.netloc}/to/{quote(each, safe='')}" for each in REDIRECT_TARGETS]
     assert len(every) == 40
     hosts = {each.lower().strip("[]").removesuffix(".") for each in (*NUMBERS, *NAMES)}
-    # Otherwise the list of hosts would reject them.
+    # Allow these hosts, so that only their addresses can be the reason of a rejection.
     settings.KNOWLEDGE_FETCH_HOSTS = [*hosts, "tea.test"]
     settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
     accepted = 0

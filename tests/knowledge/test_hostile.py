@@ -56,7 +56,7 @@ def database_size() -> int:
 
 
 class RecordingPopen(subprocess.Popen[bytes]):
-    """A process; records the memory limit of parser processes before they end."""
+    """A process that records the memory limit of a parser before the parser ends."""
 
     limits: ClassVar[list[int]] = []
 

@@ -1,4 +1,4 @@
-"""Images of documents: refused by size before they are read, deleted with the last text."""
+"""Images of documents: large ones are refused unread, and those in no text are deleted."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_saving_retains_only_the_images_of_the_text(reviewer: Client, acme: Acco
     [draft] = makers.rows(KnowledgeDraft, acme)
     assert edit(reviewer, document, text=draft.text).status_code == 302
     assert (makers.rows(KnowledgeDraft, acme), count_images(acme)) == ([], 1)
-    assert insert(reviewer, document).status_code == 302  # the same image, which a text contains
+    assert insert(reviewer, document).status_code == 302  # the saved text contains this image
     assert edit(reviewer, document, "discard").status_code == 302
     assert count_images(acme) == 1
 

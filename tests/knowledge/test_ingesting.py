@@ -182,7 +182,7 @@ def test_delivery_is_one_commit(acme: Account) -> None:
     before = makers.count(Commit, acme)
     deliver(acme, {"a.md": "A.", "b.md": "B."})
     with acting(acme):
-        assert Commit.objects.of(acme).count() == before + 2  # the source, and its files
+        assert Commit.objects.of(acme).count() == before + 2  # one for the source, one for files
 
 
 def test_lorebook_rejects_documents(agent: Agent, acme: Account) -> None:

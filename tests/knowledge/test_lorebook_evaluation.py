@@ -49,7 +49,7 @@ CHAIN = [HOARD, {"keys": ["gold"], "content": "ring"}, {"keys": ["ring"], "conte
 
 
 def case(name: str, entries: list[dict[str, Any]], ids: str, talk: str, **rules: Any) -> Any:
-    """A case with the ids of the entries that a talk includes; a slash separates its messages."""
+    """Return a case: `ids` of the entries included for `talk`, whose messages slashes separate."""
     return pytest.param(entries, ids, talk.split(" / ") if talk else [], rules, id=name)
 
 

@@ -19,7 +19,7 @@ def rank(number: int, score: float, query: str) -> RankedCandidate:
 
 
 def test_neighbours_with_much_lower_scores_are_not_merged_in_any_language() -> None:
-    """The scale of English scores brings them together, and changes no order."""
+    """The scaling of English scores reduces their differences, but does not affect merging."""
     weak, strong = ((MIN_RATIO + step) * BEST for step in (-0.01, 0.01))
     for query in ("How hot is the kiln?", "窑炉有多热？"):
         ranked = [rank(1, BEST, query), rank(2, strong, query), rank(0, weak, query)]

@@ -130,7 +130,7 @@ def test_rejects_an_upload_to_a_lorebook(reviewer: Client, acme: Account) -> Non
 def test_progress_is_sent_again_when_it_changes(
     reviewer: Client, acme: Account, settings: Any
 ) -> None:
-    settings.LANGUAGE_COOKIE_NAME = "__Host-django_language"  # as behind TLS
+    settings.LANGUAGE_COOKIE_NAME = "__Host-django_language"  # the cookie's name behind TLS
     source = deliver(acme, {"a.md": "A."}).documents[0].source_id
     settle()
 

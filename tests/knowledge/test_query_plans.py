@@ -1,4 +1,4 @@
-"""Queries of knowledge: few per request, and read by indexes."""
+"""Query budgets and query plans of knowledge."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -35,7 +35,7 @@ from tests.makers import settle
 def call_before(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, first: Any, *, times: int = 1
 ) -> list[Any]:
-    """Call `first` before the first calls of a function; return the list of its results."""
+    """Call `first` before each of the first `times` calls of a function; return its results."""
     function = getattr(module, name)
     results: list[Any] = []
 
@@ -209,7 +209,7 @@ def test_a_title_delivered_while_a_file_is_parsed_stays(
 
 
 def prepare_page_delivery(account: Account) -> Callable[[str], IngestResult]:
-    """Create a source; return a function that delivers its page by an address."""
+    """Create a source; return a function that delivers a page of it to be fetched from a URL."""
     with acting(account):
         source = ensure_source(account.pk, SYSTEM, NewSource(name="web"))
 

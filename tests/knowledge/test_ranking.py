@@ -75,7 +75,7 @@ def test_failing_reranker_leaves_the_fused_order(
     deliver(acme, FILES)
     settle()
     modes = ("error", "garbage", "too_few", "rate_limited", "drip")
-    for limit, mode in enumerate(modes, start=10):  # results of each limit are cached apart
+    for limit, mode in enumerate(modes, start=10):  # each limit has its own cache entry
         settings.RERANK_DEADLINE = 20.0 if mode != "drip" else 0.3
         reranker.become(mode)
         for _ in range(2):  # such a response is not cached

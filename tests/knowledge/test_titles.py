@@ -1,4 +1,4 @@
-"""Titles that files state, and titles that deliveries state."""
+"""Titles of documents, from their files or from their deliveries."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

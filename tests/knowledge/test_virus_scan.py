@@ -50,7 +50,7 @@ class Clamd:
         data = b""
         while size := struct.unpack(">I", stream.read(4))[0]:  # type: ignore[attr-defined]
             data += stream.read(size)  # type: ignore[attr-defined]
-        if len(data) > self.most:  # a real one hangs up at once, and its reply may be lost
+        if len(data) > self.most:  # clamd disconnects, which may lose its reply
             return b"INSTREAM size limit exceeded. ERROR\0"
         self.files.append(data)
         return b"stream: Test.Signature FOUND\0" if VIRUS in data else b"stream: OK\0"

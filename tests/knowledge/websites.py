@@ -20,7 +20,7 @@ class Canary:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self.socket.getsockname()[1])
         self.address = f"127.0.0.1:{self.port}"
-        self._callers: list[int] = []  # their ports
+        self._callers: list[int] = []  # ports of the clients
         self._called = threading.Condition()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -36,7 +36,10 @@ class Canary:
             caller.close()
 
     def count_connections(self) -> int:
-        """Return the number of connections: a connection of its own is accepted after them."""
+        """Return the number of connections so far.
+
+        Wait for a connection of its own, which is accepted after all earlier ones.
+        """
         with socket.create_connection(self.socket.getsockname()) as own, self._called:
             port = own.getsockname()[1]
             assert self._called.wait_for(lambda: port in self._callers, timeout=60)

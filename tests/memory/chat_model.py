@@ -19,7 +19,7 @@ FACTS, DECIDE, WORTH, REWRITE = "facts", "decisions", "should_store", "content"
 
 
 def request_kind(body: RequestBody) -> str:
-    """The kind of request, by the required fields of its response schema."""
+    """Return the kind of request, by the required fields of its response schema."""
     form = body.get("response_format")
     if form is None:
         return "text"
@@ -38,7 +38,7 @@ def decision(item: int, event: str, memory: int | str | None = None, **more: Any
 
 
 def request_data(body: RequestBody) -> dict[str, Any]:
-    """The data in the prompt of a decision request."""
+    """Return the data in the prompt of a decision request."""
     content = body["messages"][1]["content"]
     return dict(json.loads(content.removeprefix("<data>\n").removesuffix("\n</data>")))
 
@@ -82,7 +82,7 @@ def add_conversation(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
 
 
 def current_memories(account: Account, **more: Any) -> dict[str, str]:
-    """The texts and kinds of the active memories."""
+    """Return the kind of each active memory, by its text."""
     with acting(account):
         rows = MemoryEntry.objects.of(account).current().filter(**more)
         return dict(rows.values_list("content", "kind"))

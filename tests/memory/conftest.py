@@ -1,4 +1,4 @@
-"""An agent of Acme's and a chat model, both over HTTP."""
+"""An agent of Acme and a chat model, both over HTTP."""
 
 import pytest
 from pytest_django import Settings

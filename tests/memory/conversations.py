@@ -1,4 +1,4 @@
-"""Forty conversations: the existing memories, the message, the model's response and the result."""
+"""Conversations: the existing memories, the message, the model's response and the result."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -72,7 +72,7 @@ CONVERSATIONS = {
     "repeated without the full stop": replace(
         FIRST, facts=[fact(DOG), fact(DOG[:-1])], events=["ADD", "NONE"]
     ),
-    # Stored already.
+    # The fact is already stored.
     "repeated word for word": AGAIN,
     "repeated, and the model deletes it": AGAIN.decided(decision(0, "DELETE", DOG)),
     "repeated in other words": REWORDED.decided(decision(0, "NONE", DOG)),
@@ -80,7 +80,7 @@ CONVERSATIONS = {
     "repeated in chinese": replace(
         AGAIN, message="我爱吃辣", before=[SPICE], facts=[fact(SPICE)], after={SPICE}
     ),
-    # New.
+    # The fact is new.
     "another fact": NEW.decided(decision(0, "ADD")),
     "one of two is new": NEW.decided(
         decision(0, "NONE", DOG),
@@ -89,7 +89,7 @@ CONVERSATIONS = {
         events=["NONE", "ADD"],
     ),
     "an addition that names a memory": NEW.decided(decision(0, "ADD", DOG)),
-    # Updated.
+    # The fact updates a memory.
     "an update": MORE.decided(decision(0, "UPDATE", TEA, text=TEAS)),
     "an update without text is the fact": MORE.decided(
         decision(0, "UPDATE", TEA), facts=[fact(TEAS)]
@@ -121,7 +121,7 @@ CONVERSATIONS = {
         facts=[fact(DISTRICT)],
         after={DISTRICT},
     ),
-    # Contradicted: the new fact always stays.
+    # The fact contradicts a memory, and replaces it.
     "a new job": NEW_JOB,
     "a new taste": NEW_JOB.decided(
         decision(0, "DELETE", SPICE), before=[SPICE], facts=[fact(NO_SPICE)], after={NO_SPICE}
@@ -146,7 +146,7 @@ CONVERSATIONS = {
         events=["UPDATE", "ADD"],
         after={TEAS, NO_TEA},
     ),
-    # Invented numbers.
+    # The model refers to memories or facts that were not in the prompt.
     "a memory that was not in the prompt": REFUSED.decided(decision(0, "DELETE", 99)),
     "a negative memory": REFUSED.decided(decision(0, "UPDATE", -1, text=CAT)),
     "a deletion without a memory": REFUSED.decided(decision(0, "DELETE")),

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.promise(20)
 
 NUMBERS = [12_000, pytest.param(20_000, marks=pytest.mark.long)]
 LARGE, SMALL, TINY = 30.0, 1.0, 0.1  # percent
-# No two alike, as accounts are named by their shares; what is left goes to the hundredth account.
+# All different, because accounts are named by their shares; the hundredth account gets the rest.
 OTHERS = [0.70 + number / 10_000 for number in range(96)]
 FIRST = 10
 EXACT = "enable_indexscan = off"
@@ -32,7 +32,7 @@ BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
 
 
 def search(account: Account, meaning: QueryVector, setting: str = "") -> set[str]:
-    """The first ten results of the app role; `setting` changes the plan."""
+    """Return the first ten results as the app role; `setting` forces a query plan."""
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
         if setting:
@@ -70,13 +70,13 @@ def test_small_accounts_get_complete_results(
     query = 100 if number >= 20_000 else 30
     large, small, tiny = (get_account(slug_of(share)) for share in (LARGE, SMALL, TINY))
 
-    # As the product searches: few rows are measured one by one, many are found by the index.
+    # The product's own choice: a scan of the rows of a small account, the index for a large one.
     recall = {
         "large": searched(query, large, after=small),
         "small": searched(query, small, after=large),
         "tiny": searched(query, tiny, after=large),
     }
-    # By the index although few rows count: it goes on until it has enough of them.
+    # Force the index for small accounts: its scan must continue until it has enough of their rows.
     monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0)
     recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
     recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)

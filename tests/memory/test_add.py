@@ -200,7 +200,7 @@ def test_rejects_a_procedure_without_steps(agent: Agent, acme: Account, chat: Fa
     event = add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
     assert event["state"] == "FAILED"
     assert "no numbered steps" in event["last_error"]
-    assert "JSON" not in chat.seen[-1]["messages"][-1]["content"]  # the record is no JSON
+    assert "JSON" not in chat.seen[-1]["messages"][-1]["content"]  # a procedure is not JSON
     assert current_memories(acme) == {}
 
 
@@ -213,7 +213,8 @@ def test_rejects_a_procedure_that_is_cut_off(
     event = add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
     assert (event["state"], event["attempts"]) == ("FAILED", 1)
     assert "cut off" in event["last_error"]
-    assert "cut off" in chat.seen[-1]["messages"][-1]["content"]  # it was asked for all of it
+    # The model was asked for the whole record.
+    assert "cut off" in chat.seen[-1]["messages"][-1]["content"]
     assert makers.get(Extraction, acme).answer == record
     assert current_memories(acme) == {}
 

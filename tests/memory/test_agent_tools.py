@@ -93,7 +93,7 @@ WORTH = {
 
 
 def reply(body: RequestBody) -> str:
-    """The assistant's answer, or for a worker the memories worth storing."""
+    """Return the assistant's answer, or the memories worth storing if a worker asks for them."""
     return json.dumps(WORTH) if body.get("response_format") else "A table without meat is booked."
 
 

@@ -260,7 +260,7 @@ def test_response_without_text_is_not_requested_forever(
     model: FakeProvider, agent: Agent, acme: Account, settings: Settings
 ) -> None:
     settings.OUTBOX_MAX_ATTEMPTS = 1
-    model.become(reply=None)  # as of a model that declines this conversation
+    model.become(reply=None)  # like a model that declines this conversation
     event = add_conversation(agent, "I have a cat.")
     assert (event["state"], event["attempts"]) == ("FAILED", 1)
     assert "without text" in event["last_error"]

@@ -75,18 +75,21 @@ def test_texts_for_which_the_provider_fails_do_not_stop_others(
     written = agent.post("memory/write", {"nodes": nodes}, 201)["nodes"]
     odd, other, good = [UUID(node["id"]) for node in written]
     provider.become("error", only="odd")
-    monkeypatch.setattr(embedding, "PROBES", 0)  # as if these had been odd
-    for _ in range(60):  # until another text is chosen at random, which it is not in 1 of 10 ** 10
+    monkeypatch.setattr(embedding, "PROBES", 0)  # as if all probed texts had failed
+    # After the batch fails, one text chosen at random decides whether the provider is down. Only 1
+    # of 10 ** 10 test runs never chooses "Green tea.".
+    for _ in range(60):
         deliver_again(acme)
         if makers.count(Vector, acme, state="READY"):
             break
-        with acting(acme):  # it looks like an outage
+        with acting(acme):  # the job assumes an outage, which does not count as an attempt
             assert not Delivery.objects.of(acme).filter(attempts__gt=0, done_at=None).exists()
     states = {row.object_id: row.state for row in makers.rows(Vector, acme)}
     assert states == {odd: "FAILED", other: "FAILED", good: "READY"}
     for number in (1, 2):
         rows = makers.rows(Delivery, acme, handler="memory.handlers.embed", done_at=None)
-        assert [row.attempts >= number for row in rows] == [True, True]  # and fail after some
+        # Attempts are counted, so these jobs fail permanently in the end.
+        assert [row.attempts >= number for row in rows] == [True, True]
         deliver_again(acme)
     paused_until.clear()
 

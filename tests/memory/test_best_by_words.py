@@ -1,4 +1,4 @@
-"""Searches by words return what scoring every document would, however few of them may be found."""
+"""Keyword search returns the best documents, however few of all documents are visible."""
 
 from collections import Counter
 from random import Random
@@ -37,7 +37,7 @@ def random_texts(random: Random) -> dict[UUID, str]:
 
 
 def index_in_parts(collection: Collection, texts: dict[UUID, str], random: Random) -> None:
-    """Index texts, some of them packed, among documents that are removed again."""
+    """Index texts, pack some of them, and add and remove other documents."""
     removed = {uuid7(): "tea cup milk" for _ in range(3)}
     account_id, name = collection.account_id, collection.name
     documents = list((texts | removed).items())
@@ -51,7 +51,7 @@ def index_in_parts(collection: Collection, texts: dict[UUID, str], random: Rando
 
 
 def score_all(texts: dict[UUID, str], words: WeightedTerms) -> dict[UUID, float]:
-    """Return the scores of the texts with one of the words."""
+    """Return the scores of all texts that contain at least one of the words."""
     counts = {document: Counter(terms(text)) for document, text in texts.items()}
     scores = {
         document: bm25.score(words.idf, each, each.total(), words.average_length)

@@ -1,4 +1,4 @@
-"""Caches of a process, which stay small whatever requests contain."""
+"""In-process caches stay small whatever requests contain."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Erasure of the comparisons of rankings: those stored, those that wait, and those in between."""
+"""Erasure of ranking comparisons that are stored, queued, or just being stored."""
 
 import pytest
 
@@ -19,7 +19,7 @@ QUESTION = "Where does Mira live?"
 
 
 def ask(account: Account, user_id: str, *results: MemoryEntry) -> None:
-    """Compare the results of a question with those of the ranking in shadow."""
+    """Queue a comparison of these results with those of the shadow ranking."""
     ranking = makers.get(Ranking, account)
     shadow = Shadow(account.pk, ranking.pk, ranking.to_account_ranking())
     candidates = [Candidate(id=str(entry.pk), cosine=None) for entry in results]
@@ -37,7 +37,7 @@ def erase(account: Account, person: str) -> None:
 
 @pytest.fixture
 def entries(acme: Account) -> list[MemoryEntry]:
-    """A memory of Mira and one of Noor, with a ranking in shadow."""
+    """A memory of Mira and one of Noor, with a ranking in shadow mode."""
     entries = [makers.write(acme, f"{user} has tea.", user_id=user)[0] for user in ("mira", "noor")]
     makers.learned_ranking(entries[1])
     makers.update(RankingComparison, acme, {}, origin="learned_on")
@@ -51,7 +51,7 @@ def count_stored(account: Account) -> int:
 def test_waiting_question_of_an_erased_person_is_not_stored(
     acme: Account, entries: list[MemoryEntry]
 ) -> None:
-    ask(acme, "mira")  # of which the erased memories are no trace
+    ask(acme, "mira")  # without results, so only the user id refers to Mira
     erase(acme, "mira")
     assert store_observations(acme.pk) == count_stored(acme) == 0
 
@@ -60,7 +60,7 @@ def test_question_about_an_erased_memory_is_not_stored(
     acme: Account, entries: list[MemoryEntry]
 ) -> None:
     erase(acme, "mira")
-    ask(acme, "mira", entries[0])  # a search that started before
+    ask(acme, "mira", entries[0])  # by a search that started before the erasure
     ask(acme, "noor", entries[1])
     assert store_observations(acme.pk) == 1
     assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"
@@ -70,7 +70,7 @@ def test_question_of_an_erased_person_about_other_memories_is_not_stored(
     acme: Account, entries: list[MemoryEntry]
 ) -> None:
     erase(acme, "mira")
-    ask(acme, "mira", entries[1])  # a search that started before
+    ask(acme, "mira", entries[1])  # by a search that started before the erasure
     ask(acme, "noor", entries[1])
     assert store_observations(acme.pk) == 1
     assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"

@@ -1,4 +1,4 @@
-"""Forty conversations with a scripted model."""
+"""Conversations with a scripted model."""
 
 from django.db.models.functions import Now
 from pytest_django import Settings
@@ -26,7 +26,7 @@ from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, WORK
 
 
 def test_conversations(agent: Agent, acme: Account, chat: FakeProvider) -> None:
-    """Each conversation is of another user."""
+    """Each conversation belongs to a different user."""
     for number, (name, expected) in enumerate(CONVERSATIONS.items()):
         user = {"user_id": f"mira{number}"}
         if expected.before:
@@ -102,7 +102,7 @@ def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvid
     result = add_conversation(agent, "I bought a kettle, order 7.")["result"]
     assert "Note order numbers." in systems[0]
     assert "- orders: what was bought" in systems[0]
-    assert "- health:" not in systems[0]  # our own give way to theirs
+    assert "- health:" not in systems[0]  # a built-in category, which the account's replace
     assert [each["reason"] for each in result["refused"]] == [
         "has none of the configured categories"
     ]

@@ -81,7 +81,7 @@ def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
     acme, page = loaded.account, loaded.output
     with acting(acme):
         calls = ContextCostReport.objects.of(acme).values("conversation_id")
-        # The questions of the latest calls are memories, too.
+        # Exclude the questions of the sample calls, which are stored as memories, too.
         total = MemoryEntry.objects.of(acme).exclude(run_id__in=calls).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
     assert f"{total} memories added to Acme; 0 already existed" in page
@@ -154,7 +154,7 @@ def test_demo_contains_documents_and_lore(loaded: LoadedDemo) -> None:
 def test_system_decides_without_a_reviewer(
     committed: str, acme: Account, settings: Settings
 ) -> None:
-    settings.DEMO_LOADERS = settings.DEMO_LOADERS[:1]  # of memories
+    settings.DEMO_LOADERS = settings.DEMO_LOADERS[:1]  # loads only memories
     demo()
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")

@@ -1,4 +1,4 @@
-"""Edges that workers derive from meanings and names."""
+"""Edges that workers derive from similar texts and from mentioned names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -100,7 +100,7 @@ def test_number_of_edges_is_limited(agent: Agent, acme: Account) -> None:
     into = [dst for _src, dst, _weight in drawn]
     assert max(out.count(each) for each in out) <= MAX_RELATED
     assert max(into.count(each) for each in into) <= MAX_INCOMING
-    assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # less than what somebody drew
+    assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # weaker than a written edge
 
 
 @pytest.mark.parametrize("scan_factor", [0.0, 30.0])  # by the index; by a scan

@@ -1,4 +1,4 @@
-"""The index of words follows the texts, and is packed."""
+"""The keyword index follows changes of texts, and is packed."""
 
 import psycopg
 import pytest

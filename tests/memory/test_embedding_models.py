@@ -102,7 +102,7 @@ def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
 
 def test_outage_of_one_model_does_not_stop_the_other(agent: Agent, provider: FakeProvider) -> None:
     first, second = active_model().pk, add()
-    provider.become("error", only="[")  # the date, with which passages of the first model begin
+    provider.become("error", only="[")  # only the first model's passages begin with "[" and a date
     write(agent, TEXTS[0])
     paused_until.clear()
     deliver_due("embedding")

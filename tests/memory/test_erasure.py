@@ -27,7 +27,7 @@ MARK = "quetzalmarker"
 
 
 def left(account: Account, *words: str) -> dict[str, int]:
-    """The tables that contain one of these words, and how many rows."""
+    """Return the tables that contain one of these words, with the number of such rows."""
     result = {}
     with acting(account), connection.cursor() as cursor:
         for table, column in account_tables().items():
@@ -104,7 +104,7 @@ def test_erasure_removes_every_copy(
     call_command("fsck", stdout=io.StringIO())
     assert agent.get("memory/verify")["ok"]
     assert [hit["id"] for hit in agent.post("memory/search", {"query": MARK})["results"]] == []
-    # The order of the run closes over the gap.
+    # The other turns of the run are still found.
     result = agent.post("memory/search", {"query": "tea ready", "user_id": "u", "run_id": "r"})
     assert run[2] in {hit["id"] for hit in result["results"]}
 
@@ -220,7 +220,7 @@ def test_commits_of_an_erased_memory_are_stored_with_it(
         assert admin.get(f"/memory/{run[1]}/").status_code == 410
     scans = [each["sql"] for each in query if "@>" in each["sql"]]
     assert not [sql for sql in scans if "ledger_" in sql]
-    # The migration restores those of erasures by an older release.
+    # The migration adds the commits of memories that an older release erased.
     existing = import_module("memory.migrations.0003_later_indexes").KNOWN_COMMITS
     with acting(acme), connection.cursor() as cursor:
         before = ErasedEntry.objects.get(pk=run[1]).commits

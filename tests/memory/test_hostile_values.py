@@ -1,7 +1,8 @@
-"""Hostile text in every field of every writer is refused, or comes back whole.
+"""Hostile text in any field of any write endpoint is rejected, or stored and returned unchanged.
 
-Refused is a 400 in the one shape; stored is equal code point for code point, but for what we do on
-purpose: a text is composed (NFC) with newline as line end, and a name has no white space around it.
+A rejection is a 400 with the standard error body. Stored text is equal code point for code point,
+but for two intended changes: texts are normalised to NFC with newlines as line ends, and names are
+stripped of surrounding white space.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,12 +22,12 @@ from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
 pytestmark = pytest.mark.promise(32)
 
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
-# Every text of a memory, and how long it may be.
+# The text fields of a memory, and their maximum lengths.
 TEXTS = {"text": 50_000, "title": 500, "raw_ref": 2000, "evidence_ref": 2000}
 NAMES = dict.fromkeys(["client_id", "user_id", "agent_id", "app_id", "run_id", "scope"], 200)
 LISTS = {"tags": 100, "entities": 200}
 LENGTHS = {**TEXTS, **NAMES, **LISTS}
-# What is no free text: every payload is refused there, also what could be stored elsewhere.
+# Fields without free text, which reject every payload, even one that a text field would store.
 CLOSED = ["id", "kind", "tier", "visibility", "importance", "confidence", "salience"]
 CLOSED += ["half_life_days", "observed_at", "valid_from", "valid_to", "expires_at"]
 NUMBERS = ("weight", "confidence", "decay_rate")
@@ -40,7 +41,7 @@ def _node(**more: Any) -> dict[str, Any]:
 
 
 def _values(name: str) -> Iterator[Any]:
-    """The payload as the field, and nested in it."""
+    """Yield values of the field that contain the payload, nested or alone."""
     if name in LISTS:
         yield [MARK]
     elif name == "metadata":
@@ -84,7 +85,7 @@ def _others() -> Iterator[Place]:
 OPEN = [*LENGTHS, "metadata", "sources"]
 RARER = [*_nodes(CLOSED), *_batches(), *_others()]
 PLACES = [*_nodes(OPEN), *RARER]
-# One parser refuses these values, so every place meets a quarter of them; in `make long`, all.
+# All places share one parser, so each value is sent to a quarter of them; in `make long`, to all.
 SHARES = [4, pytest.param(1, marks=pytest.mark.long)]
 
 
@@ -114,7 +115,7 @@ def test_rejects_invalid_values(
     for path, body in PLACES[REFUSED.index(hostile) % share :: share]:
         sent = body_with(hostile, body)
         if not hostile.raw and b"[]" in sent:
-            continue  # nothing in a list is an empty list
+            continue  # an empty payload in a list gives an empty list, which is valid
         answer = send(agent.client, path, sent)
         content = answer.json()
         if answer.status_code != 400 or content.keys() != SHAPE or not content["issues"]:

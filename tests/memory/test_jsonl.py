@@ -67,7 +67,8 @@ def test_export_and_import_preserve_everything(
     elsewhere: str, acme: Account, agent: Agent, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     turn = {"user_id": "v", "run_id": "turns", "observed_at": "2026-01-01T00:00:00Z"}
-    for text in ("One.", "Two.", "Three."):  # of one instant: only the ledger knows their order
+    # All turns have the same instant, so only the ledger has their order.
+    for text in ("One.", "Two.", "Three."):
         agent.store(text, **turn)
     request.getfixturevalue("written")
     out, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
@@ -106,7 +107,7 @@ def test_export_and_import_preserve_everything(
 
 
 def check_client_ids(agent: Agent, imported: list[dict[str, Any]]) -> None:
-    """Imported ids are not derived from the account and the client id."""
+    """Check that client ids refer to the imported memories, whose ids are not derived from them."""
     again = agent.post("memory/write", {"nodes": NODES[:2]}, 200)
     assert {node["id"] for node in again["nodes"]} == {
         line["id"] for line in imported if line.get("client_id") in ("a", "b")

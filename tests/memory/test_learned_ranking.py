@@ -39,7 +39,7 @@ wine corn peach lime coal
 """
 COLOURS = COLOUR_WORDS.split()
 OWNED = {"user_id": "mira", "auto_embed": False}
-# Twelve texts with more words of the question than the answer, which has names and numbers.
+# Twelve texts that share more words with the question than the answer, which has names and numbers.
 CHATTER = [
     f"did {who} of {{0}}ham {verb} the {{0}} of {{0}}ham"
     for who in ("anyone", "someone", "nobody")

@@ -29,7 +29,11 @@ pytestmark = pytest.mark.usefixtures("module_commits")
 def check_order(
     account: Account, entries: Sequence[MemoryEntry], operation: Callable[[], object]
 ) -> None:
-    """Lock the first entry, and the others while the operation waits for it."""
+    """Check that an operation locks the first entry before the others.
+
+    Another transaction locks the first one, and the others once the operation waits for it. If the
+    operation already held one of them, both would deadlock.
+    """
     first, *others = sorted(entry.pk for entry in entries)
 
     def lock_others() -> None:

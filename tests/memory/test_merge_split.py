@@ -1,4 +1,4 @@
-"""Suggestions to merge or split topics, of graphs that clustering seldom builds."""
+"""Suggestions to merge or split topics, for graphs that clustering rarely builds."""
 
 from collections.abc import Mapping
 from itertools import combinations

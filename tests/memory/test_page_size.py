@@ -48,5 +48,5 @@ def test_page_of_versions_is_limited_in_bytes(
     assert [len(page) for page in pages] == numbers
     texts = [version["text"] for page in pages for version in page]
     assert texts == ["Tea.", "Tea 0.", "Tea 1."]
-    history = agent.client.get(f"/v1/memories/{pk}/history/").json()  # of mem0
+    history = agent.client.get(f"/v1/memories/{pk}/history/").json()  # mem0's endpoint
     assert [each["new_memory"] for each in history] == texts

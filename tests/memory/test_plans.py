@@ -1,6 +1,6 @@
 """The hot queries use their indexes, in an account of 90 %, of 1 % and of 0.1 % of all memories.
 
-12,000 memories here; `KMAPP_PLANS_AT=100000` for as many as an installation of some size has.
+The test creates 12,000 memories; set `KMAPP_PLANS_AT=100000` to test a larger installation.
 """
 
 import io
@@ -28,7 +28,7 @@ from memory.retrieval.candidates import MAX_PER_LIST
 NUMBER = int(os.environ.get("KMAPP_PLANS_AT", "12000"))
 LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
 HEAVY, LIGHT = Viewer(user_id="user-0001"), Viewer(user_id="user-0050")
-# What each statement must read its first table by, in the account that has nearly everything.
+# The scan and index with which each statement must read its first table, in the largest account.
 EXPECTED_SCANS = {
     "load_statistics": ("Index Only Scan", "search_indexeddocument_pkey"),
     "load_weighted_terms": ("Index Scan", "search_packedpostings_pkey"),
@@ -92,12 +92,12 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
         assert len(find_neighbours(accounts[LARGE], meaning)) == MAX_PER_LIST
         assert len(find_neighbours(accounts[TINY], meaning)) == min(MAX_PER_LIST, NUMBER // 1000)
 
-    # RecordFigure one by one or found by the index: the same ten come first.
+    # A scan and the index return nearly the same first ten.
     shared = 0
     for eyes in (HEAVY, None) * 5:
         meaning = query(cloud)
         by_index = find_neighbours(accounts[LARGE], meaning, eyes)
-        monkeypatch.setattr(scan_limits, "SCAN_FACTOR", NUMBER)  # so everything is few
+        monkeypatch.setattr(scan_limits, "SCAN_FACTOR", NUMBER)  # so that every search is a scan
         one_by_one = find_neighbours(accounts[LARGE], meaning, eyes)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))

@@ -1,4 +1,4 @@
-"""How many queries a request takes: few, and no more for a hundred memories than for two.
+"""Query budgets of requests: few queries, and no more for a hundred memories than for two.
 
 Each count includes the key's look-up, two savepoints and entering and leaving the account.
 """

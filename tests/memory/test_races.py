@@ -178,7 +178,7 @@ def test_rolled_back_writes_enqueue_nothing(
         assert not connection.in_atomic_block
     assert counts(acme) == before
     assert wake_calls == []
-    # Only because it was undone: the same work, done, leaves one of each and wakes the workers.
+    # The same work creates these rows and wakes the workers if it is not rolled back.
     with acting(acme):
         do(acme, 1)
     after = counts(acme)

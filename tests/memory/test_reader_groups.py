@@ -1,4 +1,4 @@
-"""Searches read what is packed for the viewer's reader groups, and find the same as without."""
+"""Searches read the packed data of the viewer's reader groups, with the same results as without."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,7 +43,7 @@ Status, Coding = MemoryEntry.Status, IndexedDocument.Coding
 
 @pytest.fixture(scope="module")
 def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Account:
-    """An account of which all memories, of several reader groups, are packed."""
+    """An account whose memories are of several reader groups and all packed."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
         account = makers.account("Acme")
@@ -205,7 +205,7 @@ def test_new_vector_replaces_its_code(packed: Account) -> None:
 
 
 def test_codes_are_packed_again_without_a_centre(packed: Account) -> None:
-    """As after a switch of the model."""
+    """A switch of the model deletes the centre."""
     with acting(packed):
         CodeCentre.objects.of(packed).delete()
     meaning = load_vector(packed, first_entry(packed, "ann"))
@@ -243,7 +243,7 @@ def test_task_packs_collections_where_many_wait(
 
 
 def test_removal_by_the_former_release_leaves_nothing(packed: Account) -> None:
-    """It neither reads nor writes reader groups."""
+    """The former release neither reads nor writes reader groups."""
     ids = [row.pk for row in makers.rows(MemoryEntry, packed, user_id="ann")]
     with acting(packed), connection.cursor() as cursor:
         cursor.execute(

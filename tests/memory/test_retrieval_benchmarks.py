@@ -121,7 +121,7 @@ def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) 
         "small", training_examples, build_examples(map(remove_context, questions))
     )
     figures = evaluate(training_examples, weights).as_dict()
-    assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
+    assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # two of six have no answer
     assert figures["MRR"] > 0.5
     assert list_training_examples([source]) == training_examples
 
@@ -137,7 +137,7 @@ def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]
     assert [n for n in range(3) if one_group.folds()[0](n)] == [
         0,
         2,
-    ]  # of one group, every other one
+    ]  # the questions of a single group alternate between the folds
     assert evaluate_held_out([source])["small"].as_dict().keys() == {
         "R@5",
         "R@10",
@@ -175,7 +175,7 @@ def test_probabilities_are_fitted_on_questions_with_and_without_an_answer(
 ) -> None:
     cases = load_cases(file, Vectors(tmp_path / "vectors.sqlite", Counting()))
     kinds = Counter(case.kind for case in cases)
-    # Two speakers are in no item of this file, so there is no question about the other one.
+    # The items of this file name no speakers, so no question is changed to the other speaker.
     assert kinds == {ANSWERED: 6, REMOVED: 6, ELSEWHERE: 6}
     assert {case.kind for case in cases if case.right.any()} == {ANSWERED}
     lines = [*render_tables(cases)]

@@ -169,7 +169,7 @@ def test_rating_is_recorded_and_redacted(agent: Agent, entry_id: str, acme: Acco
 
 
 def test_rating_locks_judgements_before_the_chain(agent: Agent, entry_id: str) -> None:
-    """An erasure of the person does so too; in the other order, both would wait."""
+    """An erasure of the person locks in this order, too; in the other order both would deadlock."""
     with CaptureQueriesContext(connection) as queries:
         rate(agent, entry_id, "positive", query="Where is the gate?")
     statements = [each["sql"] for each in queries]

@@ -45,7 +45,7 @@ def order(acme: Account) -> set[str]:
 
 
 def contexts(acme: Account) -> dict[str, str]:
-    """The digest of the text each entry is embedded with, by its content."""
+    """Return the digest of the context text of each entry, by the entry's content."""
     with acting(acme):
         rows = Vector.objects.filter(collection=CONTEXT_COLLECTION)
         shas = dict(rows.values_list("object_id", "text_sha256"))

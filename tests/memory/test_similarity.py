@@ -7,7 +7,7 @@ from memory.review.contradictions import find_contrast, remove_contrasted_values
 from memory.review.similarity import compare_texts, compute_closeness
 from memory.topics.circular_layout import HEIGHT, MAX_SPOTS, WIDTH, place_on_circle, shorten_name
 
-# New, known, the cosine of their passages, what the one is to the other.
+# The new text, the existing text, the cosine of their vectors, and their relation.
 PAIRS = [
     ("At the spring tasting a table has six seats at most.",
      "The spring tasting seats at most six people a table.", 0.982, "duplicate"),

@@ -1,4 +1,4 @@
-"""Unused memories are demoted, and warm up when they are used."""
+"""Unused memories are demoted to colder tiers, and promoted again when they are used."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -81,7 +81,7 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
 def test_important_memories_stay_hot(agent: Agent, acme: Account) -> None:
     important, lasting = store(agent, "Kept.", importance=1.0), store(agent, half_life_days=2000)
     other, odd = store(agent, "Usual."), store(agent, "Another.")
-    makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)  # as without one
+    makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)  # like no half-life
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)
     assert (tier(acme, important), tier(acme, lasting)) == ("hot", "hot")

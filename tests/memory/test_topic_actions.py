@@ -83,7 +83,7 @@ def written(account: Account, texts: list[str], **more: Any) -> list[MemoryEntry
 
 
 def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
-    """A topic with this many memories."""
+    """Create a topic with this many memories."""
     with acting(account):
         entries = written(account, [f"{name} memory {n}" for n in range(members)], **ids)
         slots = {"member_count": members}
@@ -133,12 +133,12 @@ def test_chained_merges_are_undone_from_the_end(acme: Account) -> None:
         topics.merge_topics(makers.decision(one), two.pk)
         topics.merge_topics(makers.decision(two), three.pk)
         assert number(three) == 12
-        rate_entry(makers.decision(two), "negative")  # a later version of what was merged
+        rate_entry(makers.decision(two), "negative")  # adds a version to the merged topic
         again = topics.unmerge_topic(makers.decision(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        topics.merge_topics(makers.decision(three), two.pk)  # the other way round
+        topics.merge_topics(makers.decision(three), two.pk)  # in the other direction
         assert number(two) == 12
         with pytest.raises(Conflict):
             topics.unmerge_topic(makers.decision(two))

@@ -1,4 +1,4 @@
-"""Runs that assign topics, and end before they have reached all memories."""
+"""Topic runs, also those that end before they have reached all memories."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -96,7 +96,7 @@ def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.Mo
 def test_memories_do_not_join_the_topic_of_another_audience(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
-    """Although an agent has made similar ones part of it."""
+    """They do not join it even if an agent has made similar memories part of it."""
     write(agent, TEA[:4], user_id="mira")
     [other] = makers.write(acme, "Tea", kind="topic", user_id="nils", visibility="user")
     with acting(acme):

@@ -36,7 +36,7 @@ BIKE += ["bike saddle needs care", "a bike needs lights", "bike gears need care"
 
 
 def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list[int]]:
-    """Points around so many centres, shuffled, and their clusters."""
+    """Return shuffled points around this many centres, and the centre of each point."""
     rng = np.random.default_rng(seed)
     middles = rng.normal(size=(number, 64))
     of = rng.permutation(np.repeat(np.arange(number), each))

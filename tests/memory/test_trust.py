@@ -58,7 +58,7 @@ def entries(account: Account) -> list[MemoryEntry]:
 
 
 def send(agent: Agent, endpoint: str, content: dict[str, Any]) -> int:
-    """Post a memory, which is written or refused."""
+    """Post a memory, check that it is written or refused, and return the status."""
     answer = agent.client.post(f"/v1/{endpoint}", content, format="json")
     assert answer.status_code in {200, 201, 202, 400, 403}, answer.json()
     return int(answer.status_code)

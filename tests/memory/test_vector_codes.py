@@ -1,4 +1,4 @@
-"""Codes choose the nearest vectors, and a document never stays in the array of a former group."""
+"""Vector codes find the nearest vectors, and a document leaves the array of its former group."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Searches list visible memories in parts, which are disjoint and together the visible ones."""
+"""Searches list visible memories in disjoint parts that together contain all of them."""
 
 from itertools import product
 from typing import Any

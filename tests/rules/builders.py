@@ -83,7 +83,7 @@ def gate(account: Account, **values: Any) -> None:
 
 
 def watched(account: Account, name: str = "No curl", **fields: Any) -> Rule:
-    """A rule whose evidence passes a gate of three decisions."""
+    """Create a rule in shadow mode whose evidence passes a gate of three decisions."""
     gate(account, min_seen=3, min_changed=3, max_against=1.0)
     created = rule(account, name, "shadow", **{"then": {"tool": {"deny": ["bash"]}}, **fields})
     for _each in range(3):

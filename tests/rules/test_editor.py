@@ -33,7 +33,7 @@ FORM = {
 
 
 def submission(agreed: Any = RULE, written: Any = None, **more: Any) -> dict[str, Any]:
-    """Return the submitted fields; form and JSON last agreed on `agreed`."""
+    """Return the submitted fields; `agreed` is the rule on which form and JSON last agreed."""
     text = written if isinstance(written, str) else json.dumps(written or agreed)
     return {**FORM, "agreed": json.dumps(agreed), "json": text, **more}
 

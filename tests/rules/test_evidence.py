@@ -77,7 +77,7 @@ def test_backtest_of_an_edition_replaces_the_active_one(
         select(acme, context)
     with acting(acme):
         narrower = update_rule(acme.pk, SYSTEM, live.pk, {"when": {"intent": "fetch", "n": 0}})
-    with monkeypatch.context() as patched:  # shadow rules of others do not slow a backtest down
+    with monkeypatch.context() as patched:  # a backtest does not evaluate other shadow rules
         patched.delattr("rules.evaluation.matching._match_shadow")
         test = backtest(acme, narrower)
     go(acme, narrower, "shadow")

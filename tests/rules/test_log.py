@@ -95,7 +95,7 @@ def test_log_of_a_shadow_rule_lists_changes(
     assert str(decided["differs"].decision.pk) in body
     assert str(decided["plain"].decision.pk) not in body
     assert "Decisions this rule would have changed" in body
-    go(acme, go(acme, watcher, "draft"), "shadow")  # it begins anew
+    go(acme, go(acme, watcher, "draft"), "shadow")  # restarts its time in shadow mode
     assert "Nothing matches" in page(
         reviewer.get("/rules/decisions/", {"watcher": str(watcher.pk)})
     )

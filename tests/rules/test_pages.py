@@ -23,7 +23,7 @@ LIN = Actor("user", uuid7())
 
 
 def seen_of(body: str) -> dict[str, str]:
-    """Return the hidden fields of a form: what its reader saw."""
+    """Return the hidden fields of a form, which state the version and the evidence on its page."""
     results = body.partition('name="seen" value="')[2].partition('"')[0]
     version = body.partition('name="version" value="')[2].partition('"')[0]
     return {"version": version, "seen": results}
@@ -182,7 +182,7 @@ def test_promotion_needs_the_current_active_edition(admin: Client, acme: Account
     target = watched(acme)
     here = f"/rules/{target.pk}/promotion/"
     form = {**seen_of(page(admin.get(here))), "reason": "Enough."}
-    with acting(acme):  # another edition of it comes to count meanwhile
+    with acting(acme):  # another edition of the rule becomes active meanwhile
         twin = Rule.objects.get(pk=rule(acme, "Twin", "shadow").pk)
         Rule.objects.filter(pk=twin.pk).update(lineage=target.lineage, edition=9)
     go(acme, twin, "active")

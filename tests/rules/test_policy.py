@@ -1,4 +1,4 @@
-"""The policy that several rules give together, and the tool that it leaves."""
+"""The policy merged from the effects of several rules, and the tool selected by it."""
 
 from typing import Any
 

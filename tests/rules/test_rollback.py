@@ -19,7 +19,7 @@ def test_rollback_restores_an_edition_that_was_moved(acme: Account, state: str) 
         newer = update_rule(acme.pk, SYSTEM, former.pk, {"priority": 3})
     for each in ("shadow", "active"):
         newer = go(acme, newer, each)
-    # As a key may that may not change active rules.
+    # A key that may not change active rules may move the former edition, which is inactive.
     assert go(acme, former, state, may_change_active=False).state == state
     change = StateChange(account_id=acme.pk, rule_id=newer.pk, actor=SYSTEM, reason="A mistake.")
     with acting(acme):

@@ -259,7 +259,7 @@ STALE: dict[str, Attempt] = {
 def test_stale_version_is_a_conflict(people: People, acme: Account) -> None:
     for way, attempt in STALE.items():
         seen = rule(acme, "A rule", "active")
-        assert state(people.may, seen, "shadow").status_code == 200  # somebody was faster
+        assert state(people.may, seen, "shadow").status_code == 200  # changed meanwhile
         before = now(seen)
         assert attempt(people, seen).status_code == 409, way
         assert (now(seen).state, now(seen).version) == ("shadow", before.version), way

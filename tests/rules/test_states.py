@@ -149,14 +149,14 @@ def test_stale_approval_is_rejected(acme: Account) -> None:
     gate(acme, second_person=True)
     with acting(acme):
         request = request_promotion(decision(newer))
-        change_state(decision(live), "shadow")  # what is live has changed
+        change_state(decision(live), "shadow")  # the active edition has changed
         assert is_void(request, newer, list(Rule.objects.of(acme.pk).filter(lineage=newer.lineage)))
         with pytest.raises(Conflict, match="no longer valid"):
             approve_request(decision(newer, LIN), request.pk)
         again = request_promotion(decision(newer))
         assert RulePromotion.objects.get(pk=request.pk).status == "withdrawn"
         change_state(decision(newer), "draft")
-        change_state(decision(newer), "shadow")  # the same words, but another time of watching
+        change_state(decision(newer), "shadow")  # the same rule, but a new period in shadow mode
         with pytest.raises(Conflict, match="no longer valid"):
             approve_request(decision(newer, LIN), again.pk)
     assert now(newer).state == "shadow"
