@@ -57,7 +57,7 @@ def run_for_each_account(
 
 
 def _run_through_outage(run: Callable[[UUID], T], account_id: UUID) -> T:
-    """Run again once the database is reachable, if the connection was lost.
+    """Call `run`. If the connection is lost, wait for the database, then call `run` again.
 
     The time limit of the task ends the waiting.
     """
