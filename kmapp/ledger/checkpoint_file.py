@@ -77,7 +77,10 @@ class CheckpointFile:
         self.newest, self.accepted_losses = {}, {}
 
     def is_missing(self, signed: Signed) -> bool:
-        """Return whether the file lacks this own statement, and no accepted loss replaced it."""
+        """Return whether this statement of ours is newer than the newest in the file.
+
+        Return False if its loss was accepted.
+        """
         statement, account_id = signed.statement, signed.statement.account
         newest, accepted = self.get(account_id), self.accepted_losses.get(account_id)
         if newest is None:
