@@ -498,7 +498,7 @@ EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", 10)
-# The address of the pages, for links in e-mails and webhooks that no request belongs to.
+# The address of the pages, for links in e-mails and webhooks, which are sent without a request.
 PUBLIC_URL = (env.text("PUBLIC_URL") or f"http://localhost:{PORT}").rstrip("/")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localhost>")
 
@@ -510,7 +510,7 @@ LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", 
 # --- Checkpoints and backups ---------------------------------------------------------------------
 
 CHECKPOINT_FILE = env.path("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
-CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks for new heads
+CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two checks for new heads
 # Copies of the checkpoints: a file at another path, and another kmapp that countersigns them.
 CHECKPOINT_COPY_FILE = env.text("CHECKPOINT_COPY_FILE")
 CHECKPOINT_PEER_URL = env.text("CHECKPOINT_PEER_URL").rstrip("/")
@@ -520,5 +520,6 @@ CHECKPOINT_PEER_PUBLIC_KEYS = env.text("CHECKPOINT_PEER_PUBLIC_KEYS")
 CHECKPOINT_KEY_FILE = env.path("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
 BACKUPS_DIR = env.path("BACKUPS_DIR", DATA_DIR / "backups")
-# Days of which every moment can be restored, from base backups and archived WAL; 0: none.
+# Number of past days of which any point in time can be restored, from base backups and archived
+# WAL; 0 turns this off.
 PITR_DAYS = env.integer("PITR_DAYS", 0)

@@ -35,7 +35,7 @@ def run_for_each_account(
 ) -> list[T]:
     """Return the results of `run` for each account; raise at the end if any of them failed.
 
-    `accounts` are by default all of them.
+    `accounts` defaults to all accounts.
     """
     accounts = account_ids() if accounts is None else list(accounts)
     results, failures = list[T](), list[Exception]()
