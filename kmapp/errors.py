@@ -83,7 +83,10 @@ class Unavailable(Waiting):
 
 
 class ReadOnly(Unavailable):
-    """A person must decide before anything is written."""
+    """The account cannot be written.
+
+    A person must decide first, or the checkpoints must be readable again.
+    """
 
     code = "read_only"
 

@@ -13,7 +13,7 @@ from kmapp.runtime.private_files import create_private_file
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
 PACKAGED = Path(__file__).resolve().parent / "resources"
-IS_INSTALLED = PACKAGED.is_dir()  # from a wheel, which has the folders of a checkout in there
+IS_INSTALLED = PACKAGED.is_dir()  # from a wheel, which contains the folders of a checkout
 RESOURCES = PACKAGED if IS_INSTALLED else BASE_DIR
 COMMAND = "kmapp" if IS_INSTALLED else ".venv/bin/python manage.py"  # in messages
 DATA_DIR = env.path("KMAPP_DATA_DIR", (Path.home() if IS_INSTALLED else BASE_DIR) / ".kmapp")
@@ -139,8 +139,8 @@ REDIS_URL = env.text("REDIS_URL") or embedded.redis_url(DATA_DIR)
 STATEMENT_TIMEOUT = env.interval("STATEMENT_TIMEOUT", "5s")
 
 
-# Each connection sends these. `provision` also sets them for the app role, because PgBouncer drops
-# what connections send; `doctor` compares.
+# Session settings, which each connection sends. `provision` also sets them for the app role,
+# because PgBouncer drops what connections send; `doctor` checks that they are in effect.
 DATABASE_SESSION = {
     "statement_timeout": STATEMENT_TIMEOUT,
     "lock_timeout": "2s",
@@ -158,7 +158,7 @@ DATABASE_SESSION = {
 
 
 def _database(url: str, *, is_owner: bool = False) -> dict[str, object]:
-    """Return an entry. The owner changes schema and indexes, which takes as long as it takes."""
+    """Return an entry of `DATABASES`. The owner has no timeout, as schema changes may take long."""
     entry = env.database(url)
     options = entry["OPTIONS"]
     session = DATABASE_SESSION | ({"statement_timeout": "0"} if is_owner else {})
@@ -335,7 +335,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 2 * 1024 * 1024)
 UPLOAD_MAX_BYTES = env.integer("MAX_UPLOAD_BYTES", 512 * 1024 * 1024)
 # More than the page of uploads accepts, so that the page can say so.
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000
-# Requests a minute and key, by bucket.
+# Requests per minute and API key, by bucket.
 THROTTLES = {
     "write": env.integer("THROTTLE_WRITE_PER_MINUTE", 6000),
     "recall": env.integer("THROTTLE_RECALL_PER_MINUTE", 6000),
@@ -498,7 +498,7 @@ EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", 10)
-# The address of the pages, for links in e-mails and webhooks that no request belongs to.
+# The address of the pages, for links in e-mails and webhooks, which are sent without a request.
 PUBLIC_URL = (env.text("PUBLIC_URL") or f"http://localhost:{PORT}").rstrip("/")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localhost>")
 
@@ -510,7 +510,7 @@ LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", 
 # --- Checkpoints and backups ---------------------------------------------------------------------
 
 CHECKPOINT_FILE = env.path("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
-CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks for new heads
+CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two checks for new heads
 # Copies of the checkpoints: a file at another path, and another kmapp that countersigns them.
 CHECKPOINT_COPY_FILE = env.text("CHECKPOINT_COPY_FILE")
 CHECKPOINT_PEER_URL = env.text("CHECKPOINT_PEER_URL").rstrip("/")
@@ -520,5 +520,6 @@ CHECKPOINT_PEER_PUBLIC_KEYS = env.text("CHECKPOINT_PEER_PUBLIC_KEYS")
 CHECKPOINT_KEY_FILE = env.path("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
 BACKUPS_DIR = env.path("BACKUPS_DIR", DATA_DIR / "backups")
-# Days of which every moment can be restored, from base backups and archived WAL; 0: none.
+# Number of past days of which any point in time can be restored, from base backups and archived
+# WAL; 0 turns this off.
 PITR_DAYS = env.integer("PITR_DAYS", 0)

@@ -25,7 +25,7 @@ def current_account_id() -> UUID | None:
 
 @contextmanager
 def acting(account: "Account | UUID") -> Iterator[UUID]:
-    """Open a transaction in which only this account's rows exist."""
+    """Open a transaction in which only this account's rows are visible."""
     account_id = account if isinstance(account, UUID) else account.pk
     outer = _acting.get() if connection.in_atomic_block else None
     if outer == account_id:  # the database knows it already

@@ -41,7 +41,7 @@ def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Accou
     """Create an account: the only action for which no account exists yet."""
     slug = slug or slugify(name)[:SLUG_LENGTH].rstrip("-")
     account = Account(id=uuid7(), name=name, slug=slug, created_at=timezone.now())
-    account.slug = account.slug or f"account-{account.pk.hex[-8:]}"  # of a name in Chinese
+    account.slug = account.slug or f"account-{account.pk.hex[-8:]}"  # for a Chinese name
     message = _("Another account has this short name. Choose another one.")
     with (
         acting(account.pk),
@@ -92,9 +92,9 @@ def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None
 
 
 def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
-    """Return the current row of a member; raise Conflict if it is the last admin and stays none.
+    """Return the current row of a member. Raise Conflict if the account would lose its last admin.
 
-    The admins are locked too, so that two of them cannot demote each other at once. Those whose
+    The admins are locked too, so that two of them cannot demote each other at once. Admins whose
     login is deactivated do not count.
     """
     admin = Membership.Role.ADMIN
@@ -186,7 +186,8 @@ class BootstrapResult:
 def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> BootstrapResult | None:
     """Create an account, an admin and a key, or return None if any account exists.
 
-    All or none of them: an account without an admin would end every later attempt.
+    They are created in one transaction. If only the account remained after a failure, every later
+    attempt would find it and create no admin.
     """
     lock_until_commit("bootstrap")
     if account_ids():

@@ -20,7 +20,7 @@ from kmapp.accounts.scopes import Scope
 
 KEY_FORMAT = re.compile(r"km_([A-Za-z0-9]{8,16})_[A-Za-z0-9_-]{16,128}")
 SCHEMES = ("bearer", "token", "api-key")
-LAST_USED_INTERVAL = timedelta(minutes=1)  # a statistic, not worth a write a request
+LAST_USED_INTERVAL = timedelta(minutes=1)  # a statistic, not worth a write for each request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def run_for_each_account(
 ) -> list[T]:
     """Return the results of `run` for each account; raise at the end if any of them failed.
 
-    `accounts` are by default all of them.
+    `accounts` defaults to all accounts.
     """
     accounts = account_ids() if accounts is None else list(accounts)
     results, failures = list[T](), list[Exception]()
@@ -57,7 +57,7 @@ def run_for_each_account(
 
 
 def _run_through_outage(run: Callable[[UUID], T], account_id: UUID) -> T:
-    """Run again once the database is reachable, if the connection was lost.
+    """Call `run`. If the connection is lost, wait for the database, then call `run` again.
 
     The time limit of the task ends the waiting.
     """

@@ -43,7 +43,7 @@ def invite(*, account_id: UUID, email: str, role: str, language: str, actor: Act
 def renew_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
     """Extend an open invitation by a week; the link of the earlier message stops working.
 
-    It is of whoever sends it again, as its message says.
+    `actor` becomes its sender, whom the new message names.
     """
     with recording(invitation.account_id, actor) as commit:
         invitation = _lock_open(invitation)
@@ -77,7 +77,7 @@ def accept_invitation(invitation: Invitation, user: User) -> None:
     while their other ones were revoked.
     """
     account_id = invitation.account_id
-    # Locked before the invitation, as by those who change the role of the sender.
+    # Memberships are locked before the invitation, in the same order as in `change_role`.
     members = Membership.objects.of(account_id).select_for_update(of=("self",))
     if not _may_invite(invitation, members):
         raise Conflict(_("This invitation was already accepted or revoked."))

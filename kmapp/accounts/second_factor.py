@@ -1,7 +1,7 @@
 """Second factors: who has one, and which accounts require one.
 
-A second factor belongs to a person, so it is in no account's ledger. That an account requires one,
-and that an admin removed a member's, are.
+A second factor belongs to a person, so it is in no account's ledger. The ledger records that an
+account requires one, and that an admin removed the one of a member.
 """
 
 from collections.abc import Collection
@@ -28,7 +28,7 @@ def find_people_with_factor(people: Collection[UUID]) -> set[UUID]:
 
 
 def require_second_factor(account_id: UUID, *, required: bool, actor: Actor) -> None:
-    """Let members in only with a second factor, or also without. Inside `acting`."""
+    """Set whether members need a second factor to open the account. Inside `acting`."""
     account = Account.objects.select_for_update().get(pk=account_id)
     if account.require_second_factor == required:
         return

@@ -11,7 +11,7 @@ def lock_until_commit(name: str) -> None:
 
 
 def try_lock_until_commit(name: str) -> bool:
-    """Take the lock with this name until the transaction ends, unless another one holds it."""
+    """Acquire the lock with this name until the transaction ends. Return False if it is held."""
     statement = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
     [(is_locked,)] = fetch_all(statement, [name])
     return bool(is_locked)

@@ -1,8 +1,8 @@
 """A bound for the time that a client waits for an answer of the database server.
 
-The server enforces `statement_timeout`. If the network or a proxy in between swallows the answer,
-nobody does: without this bound, a thread would wait until the operating system gives up on the
-connection, which may be never.
+The server enforces `statement_timeout`, but the network or a proxy may lose the answer. Without a
+bound in the client, a thread would then wait until the operating system ends the connection, which
+may be never.
 """
 
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 
 T = TypeVar("T")
-MARGIN_SECONDS = 5.0  # seconds beyond the statement timeout, for the way there and back
+MARGIN_SECONDS = 5.0  # seconds beyond the statement timeout, for the network
 SECONDS_PER_UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -25,7 +25,7 @@ def parse_interval(text: str) -> float:
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection that is closed when the server does not answer a statement in time."""
 
-    limit_seconds = 0.0  # seconds; 0 waits without end
+    limit_seconds = 0.0  # seconds; 0 means no limit
     extended_limit_seconds = 0.0  # the limit until the end of this transaction, if it is longer
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:

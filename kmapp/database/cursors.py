@@ -1,4 +1,4 @@
-"""Cursors beside Django's: one prepares statements, one transfers bytes.
+"""Cursors in addition to Django's: one prepares statements, one transfers bytes.
 
 PostgreSQL parses, rewrites for row-level security and plans a statement of the ORM each time. For
 constant statements that run often, such as the inserts of a new memory, that takes longer than
@@ -16,10 +16,10 @@ _is_direct_by_connection: WeakKeyDictionary[psycopg.Connection[Any], bool] = Wea
 
 
 def prepared_cursor() -> CursorWrapper:
-    """Return a cursor that sends values apart from the statement.
+    """Return a cursor that sends values separately from the statement.
 
-    A connection prepares a statement at its second use.
-    Give every value a type in the statement, unless its column has one.
+    A connection prepares a statement at its second use. Give every value a type in the statement,
+    unless its column has one.
     """
     connection.ensure_connection()
     # A log of statements shows values, which a prepared statement does not contain.
@@ -53,7 +53,8 @@ class _PreparingCursor(psycopg.Cursor[Any]):
 def _is_direct(raw: psycopg.Connection[Any]) -> bool:
     """Return whether the connection is to the server, and not to a pooler that shares sessions.
 
-    A statement is prepared in one session. A pooler states another process than the session's.
+    A prepared statement exists in one session only. A pooler reports another process id than the
+    one of the session.
     """
     is_direct = _is_direct_by_connection.get(raw)
     if is_direct is None:

@@ -1,7 +1,8 @@
 """Locks between transactions that copy the content of rows and those that erase the rows.
 
 A transaction that copies calls `lock_existing` first. One that erases calls `lock_for_erasure`,
-then deletes the copies, then the rows. So it sees every copy, or the copying one sees no rows.
+then deletes the copies, then the rows. So either the erasing transaction sees every copy, or the
+copying one finds no rows.
 """
 
 from collections.abc import Collection, Mapping

@@ -108,7 +108,8 @@ GRANTS_SQL = (
     "REVOKE ALL ON SCHEMA public FROM PUBLIC",
     "GRANT USAGE, CREATE ON SCHEMA public TO {owner}",
     "GRANT USAGE ON SCHEMA public TO {app}",
-    # PUBLIC may execute by a default of the database, which must be revoked at the same level.
+    # By default, PUBLIC may execute functions. This default applies to the whole database and
+    # cannot be revoked for one schema.
     "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC",
     "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
     " GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",

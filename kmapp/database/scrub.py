@@ -76,7 +76,7 @@ def _wait_for_older_transactions(
 
 
 def renew_write_ahead_log(superuser_url: str) -> None:
-    """Remove all old segments, and fill those that were recycled."""
+    """Remove all old segments, and overwrite those that were recycled."""
     with psycopg.connect(superuser_url, autocommit=True, options=WITHOUT_TIMEOUTS) as server:
         _change_setting(server, "ALTER SYSTEM SET wal_recycle = off")
         try:

@@ -1,7 +1,7 @@
-"""Time that decides about deletions for good: it does not follow a jump of the clock at once.
+"""The time by which old data is deleted: it does not follow a jump of the clock at once.
 
-The clock of a host can be wrong by an hour or a day until somebody corrects it. What an hour or a
-day of error would delete is lost, so deletions by age use `SteadyTime` instead of `Now`. It is the
+The clock of a host can be wrong by an hour or a day until somebody corrects it. What an error of
+the clock deletes is lost, so deletions by age use `SteadyTime` instead of `Now`. It is the
 database's time, as long as that agrees with the time that the hosts measured since they started.
 After a jump forward it follows when the hosts have run for `FORWARD_JUMP_DELAY`, after a jump back
 at once.
@@ -19,11 +19,11 @@ from kmapp.database.raw_sql import fetch_all
 
 MAX_CLOCK_DRIFT = timedelta(minutes=1)
 FORWARD_JUMP_DELAY = timedelta(days=1)
-BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")  # as old as the monotonic clock
+BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")  # new at each boot, like the monotonic clock
 
 
 def _read_boot_id() -> UUID:
-    """Return what identifies the monotonic clock: all processes of a Linux host share it."""
+    """Return the id of the monotonic clock, which all processes of a Linux host share."""
     return UUID(BOOT_ID_PATH.read_text().strip()) if BOOT_ID_PATH.exists() else uuid4()
 
 
@@ -39,7 +39,7 @@ class SteadyTime(Func):
 
 
 def advance_clock(*, forward_delay: timedelta = FORWARD_JUMP_DELAY) -> bool:
-    """Move the steady time on. Return whether the clock went back since the last call."""
+    """Advance the steady time. Return whether the clock went back since the last call."""
     values = [BOOT_ID, time.monotonic(), MAX_CLOCK_DRIFT, forward_delay]
     [(went_back,)] = fetch_all("SELECT advance_clock(%s, %s, %s, %s)", values)
     return bool(went_back)

@@ -1,4 +1,4 @@
-"""A person accepts a chain that is not the signed one, and the account can be written again."""
+"""Acceptance of a chain that is not the signed one, after which the account is writable again."""
 
 from uuid import UUID
 
@@ -24,10 +24,10 @@ from kmapp.ledger.signing import (
 
 
 def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
-    """Record that signed commits are given up, and sign the new head in their place.
+    """Record the loss of signed commits, and sign the present head instead.
 
-    Outside any transaction: the head is signed after it is committed. An account that is missing
-    altogether has no ledger to record it in; the signed statement remains.
+    Outside any transaction: the head is signed after it is committed. If the whole account is
+    missing, it has no ledger, and only the signed statement records the loss.
     """
     with lock_for_signing(settings.CHECKPOINT_FILE):
         deviation, signed = find_deviation(account_id), find_last_signed(account_id)

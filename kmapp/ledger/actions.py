@@ -23,8 +23,8 @@ from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
 LOCK_AFTER_INSERT = f"{ADVISORY_LOCK_SQL} FROM inserted"
-# The database completes the hash of `chain.commit_hash`, since one statement in the lock is shorter
-# than two and the computation between them. It inserts nothing into a chain that is not signed.
+# The database completes the hash that `chain.compute_commit_hash` defines, so that the lock is held
+# for one statement only. Nothing is inserted if the chain does not contain the last signed head.
 APPEND_COMMIT_SQL = """
 WITH head AS (
   SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s::uuid ORDER BY seq DESC LIMIT 1
@@ -162,9 +162,9 @@ def _write_commit(draft: Recording) -> None:
 
 
 def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:
-    """Append a commit in a statement of its own, which sees what the lock waited for."""
+    """Append a commit in a separate statement, which sees the commits that the lock waited for."""
     account_id = commit.account_id
-    signed = find_last_signed(account_id)  # before the statement, which therefore sees this commit
+    signed = find_last_signed(account_id)  # read first, so that the statement sees this commit
     head = signed.head if signed else EMPTY_CHAIN_HEAD
     values: list[Any] = [
         account_id,

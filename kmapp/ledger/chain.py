@@ -43,9 +43,10 @@ class Link:
 
 
 def build_hash_prefix(link: Link) -> str:
-    """Return what is hashed of a link up to the parent's hash, for which it must have GENESIS.
+    """Return the text that is hashed for a link, up to the hash of its parent.
 
-    The parent's hash and the number come last, so that the database can complete the text.
+    `link` must have GENESIS_HASH as its parent's hash. That hash and the number come last in the
+    text, so that the database can complete it.
     """
     rest = f'{GENESIS_HASH}","seq":{link.seq}}}'
     text = encode_canonical(_serialize_link(link)).decode()
@@ -57,7 +58,7 @@ def build_hash_prefix(link: Link) -> str:
 @dataclass(frozen=True, slots=True)
 class ChainProblem:
     seq: int
-    kind: str  # "gap", "parent", "hash" or "account"
+    kind: str  # "gap", "parent", "hash", "account" or "rewritten"
     message: str
 
 

@@ -1,6 +1,6 @@
 """Copies of the checkpoint file elsewhere: at another path, and at a peer that countersigns.
 
-A copy reveals a checkpoint file that was put back together with its database.
+A copy reveals that an older checkpoint file was put back together with an older database.
 """
 
 import json

@@ -38,7 +38,7 @@ class CopyThread(threading.Thread):
         super().__init__(name=f"checkpoint copy: {copy.name}", daemon=True)
         self.copy = copy
         self.stopping = threading.Event()
-        self.has_run = threading.Event()  # once
+        self.has_run = threading.Event()  # set after the first round
         self.stored: dict[UUID, Signed] = {}
         self.compared = -COMPARE_INTERVAL_SECONDS
         self.failed = 0
@@ -96,9 +96,10 @@ def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
 
 
 def start_copy_threads() -> list[CopyThread]:
-    """Start the threads; each has compared its copy once when this returns, or failed to.
+    """Start the threads, and wait until each has compared its copy once, or failed to.
 
-    Not one whose copy does not answer, such as a folder of another machine that is away.
+    Wait at most START_SECONDS, because a copy may not respond, such as a network folder that is
+    unavailable.
     """
     threads = [CopyThread(copy) for copy in list_configured_copies()]
     for thread in threads:

@@ -77,7 +77,10 @@ class CheckpointFile:
         self.newest, self.accepted_losses = {}, {}
 
     def is_missing(self, signed: Signed) -> bool:
-        """Return whether this statement of ours is later than the file, and was not given up."""
+        """Return whether this statement of ours is newer than the newest in the file.
+
+        Return False if its loss was accepted.
+        """
         statement, account_id = signed.statement, signed.statement.account
         newest, accepted = self.get(account_id), self.accepted_losses.get(account_id)
         if newest is None:
@@ -103,8 +106,8 @@ class CheckpointFile:
     def rotate_if_long(self) -> None:
         """Continue in a new file that begins with the newest statement of each account.
 
-        Accepted losses are continued too. Hold `signing.one_signer` meanwhile. The path exists at
-        every moment.
+        The last accepted losses are included. Call it inside `signing.lock_for_signing`. The path
+        exists at every moment.
         """
         newest = self.all()
         if self.line_count <= max(MAX_LINES, 4 * len(newest)):

@@ -65,7 +65,7 @@ class ChainDeviation:
 
 
 def find_deviation(account_id: UUID) -> ChainDeviation | None:
-    """Return what is missing of an account's chain. One query if nothing is missing."""
+    """Return how a chain deviates from its last signed head, or None. One query if it does not."""
     signed = find_last_signed(account_id)
     if (
         signed is None or signed.head == EMPTY_CHAIN_HEAD
@@ -81,7 +81,7 @@ def find_deviation(account_id: UUID) -> ChainDeviation | None:
 
 
 def list_deviations() -> list[ChainDeviation]:
-    """Return what is missing of every account, including missing ones."""
+    """Return the deviations of all accounts, including accounts that are missing altogether."""
     signed, heads = get_checkpoint_file().all(), load_heads()
     suspects = [each for each in sorted(signed) if signed[each].statement.head != heads.get(each)]
     return [deviation for account_id in suspects if (deviation := find_deviation(account_id))]
@@ -96,7 +96,8 @@ def load_heads() -> dict[UUID, Head]:
 def find_last_signed(account_id: UUID) -> Statement | None:
     """Return the last signed head of an account, from the configured file.
 
-    Raise ReadOnly, for which jobs wait, if it cannot be read, as while a shared folder is away.
+    Raise ReadOnly if the file cannot be read, for example while a network folder is unavailable.
+    Jobs then wait.
     """
     try:
         signed = get_checkpoint_file().get(account_id)

@@ -71,7 +71,8 @@ def sign_all_heads() -> list[SigningResult]:
 
 def sign_moved_heads() -> list[SigningResult]:
     """Sign the heads that moved since the last statement in the file. One query if none did."""
-    # The file first, so that an account that is signed meanwhile has a head.
+    # The file is read before the heads. Otherwise, an account that is created and signed in between
+    # would be reported as missing.
     signed = {
         account_id: each.statement for account_id, each in get_checkpoint_file().all().items()
     }
@@ -155,6 +156,6 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         if first_problem := next(verify_links(links, after=head), None):
             return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-    # A new file gets the head too that only the copy in the database has.
+    # If the file is new, a head that only the copy in the database has is signed again.
     before = signed_in_file.head if signed_in_file else EMPTY_CHAIN_HEAD
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]

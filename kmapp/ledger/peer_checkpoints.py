@@ -27,8 +27,8 @@ def load_peer_file(account_id: UUID) -> CheckpointFile:
 def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
     """Store statements, and return them countersigned. A repeated statement is stored once.
 
-    The file has the lines of the other installation as it signed them: only these can replace
-    lines that it loses. A countersignature is in another form than our own checkpoints.
+    The file stores the lines as the other installation signed them, because only these can replace
+    lines that it loses. A countersignature is never valid as a checkpoint of this installation.
 
     A statement that goes back, or differs at the same number, must name what it replaces. A refused
     one does not keep the others from being stored.

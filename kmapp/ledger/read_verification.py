@@ -100,7 +100,7 @@ def record_withheld(results: Iterable[UUID], mismatches: Mapping[ObjectKey, Reas
 
 
 def withhold_mismatches(account_id: UUID, rows: Sequence[R], *, is_past: bool = False) -> list[R]:
-    """Return the rows that are as the ledger sealed them; all if the account does not verify.
+    """Return the rows that match their seal, or all rows if the account does not verify.
 
     The rows are of one model and from a queryset `with_verify_on_read`. With `is_past`, they are
     earlier states. Inside `acting`.
@@ -162,7 +162,8 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, is_past: bool 
 def withhold_states(account_id: UUID, key: ObjectKey, states: Sequence[S]) -> list[S]:
     """Return the states of an object that their commits sealed. Inside `acting`.
 
-    For accounts with `verify_on_read`. What else a row of a state holds is not sealed.
+    Call it for accounts with `verify_on_read`. Only the column `state` is verified; the others are
+    not sealed.
     """
     commit_ids = {row.commit_id for row in states}
     rows = models.Seal.objects.of(account_id).filter(**key._asdict(), commit_id__in=commit_ids)
@@ -278,7 +279,7 @@ def _recheck_rows(
     present_commits: Mapping[ObjectKey, tuple[UUID, UUID | None]],
     seals: Mapping[ObjectKey, RowSeal],
 ) -> Iterator[tuple[ObjectKey, Reason]]:
-    """Yield the rows that were put back, and not those that changed after they were read."""
+    """Yield the rows that are older states, but not the rows that changed after they were read."""
     for key, (present_commit, last_commit) in present_commits.items():
         if last_commit is None:
             yield key, Reason.UNSEALED

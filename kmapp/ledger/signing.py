@@ -32,7 +32,8 @@ from kmapp.runtime.private_files import create_private_file, sync_folder
 _PEM = serialization.Encoding.PEM
 _FORBIDDEN_MODE = 0o037  # others may do nothing, the group may at most read
 _MAX_TEXT_LENGTH = 128  # characters of a signature, a key ID or a hash
-# The body of a statement starts with "{", so no countersignature is also a signature of ours.
+# The body of a statement starts with "{", so a countersignature is never a valid signature of a
+# checkpoint.
 _COUNTERSIGNATURE_PREFIX = b"kmapp countersignature\n"
 
 

@@ -173,7 +173,7 @@ def verify_claims(
 
 
 def _is_sealed(commit: Commit, name: str, salt: bytes, state: Mapping[str, Any]) -> bool:
-    """Return whether a commit with a valid hash sealed this state. Edited rows hold anything."""
+    """Return whether a commit with a valid hash sealed this state. Edited rows may be malformed."""
     try:
         if compute_commit_hash(commit.link()) != commit.commit_hash:
             return False

@@ -36,7 +36,7 @@ def load_restored_state() -> RestoredState:
 
 
 def list_undone_changes(restored: RestoredState) -> list[str]:
-    """Return one line for each difference of the connected, newer, database."""
+    """Return a line for each difference between `restored` and the connected, newer database."""
     newer, older = _load_access(), restored.access
     changed = [subject for subject in older | newer if older.get(subject) != newer.get(subject)]
     lines = [_describe(subject, older.get(subject), newer.get(subject)) for subject in changed]
@@ -71,7 +71,7 @@ def _list_states(account: Account) -> Iterator[tuple[str, str]]:
     for key in ApiKey.objects.of(account):
         label = f"API key {key.name} (km_{key.prefix}_…)"
         yield label, "revoked" if key.revoked_at else "in use"
-    # The last invitation of an address counts.
+    # A later invitation of the same address replaces an earlier one.
     for invitation in Invitation.objects.of(account).order_by("created_at"):
         yield f"invitation of {invitation.email}", _describe_invitation(invitation)
 
@@ -83,7 +83,7 @@ def _describe_invitation(invitation: Invitation) -> str:
 
 
 def _list_erasures(heads: Mapping[UUID, Head]) -> Iterator[str]:
-    """Yield what commits after the heads erased. Members are part of the access."""
+    """Yield what commits after the heads erased, except members, which `_load_access` has."""
     for account in list_all_accounts():
         if account.pk not in heads:
             continue

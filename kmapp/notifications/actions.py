@@ -21,7 +21,7 @@ from kmapp.outbox.publish import NewJob, publish
 
 RAISED = "notifications.raised"
 
-# An open notification is repeated; a closed one stays, and a new one is opened.
+# If the same notification is open, its count and time are updated. Otherwise a new one is inserted.
 _RECORD = """
 INSERT INTO notifications_notification AS n
   (id, account_id, kind, subject, count, first_at, last_at)
@@ -41,7 +41,7 @@ def notify(account_id: UUID, kind: EventKind, subject: str = "", *, times: int =
 
 
 def mark_read(notification: Notification, user: User) -> None:
-    """Record that a person read it, as often as it happened so far."""
+    """Record that a person read a notification, with all its occurrences so far."""
     NotificationRead.objects.bulk_create(
         [
             NotificationRead(

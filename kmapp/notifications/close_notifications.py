@@ -37,7 +37,7 @@ def refresh_open_notifications(account_id: UUID) -> list[Notification]:
     rows = list(Notification.objects.of(account_id).open().order_by("-last_at", "-pk"))
     subjects, now, remaining = load_subjects(account_id, rows), timezone.now(), []
     for row in rows:
-        # One that happens meanwhile has another time, and is not changed.
+        # A notification that is repeated meanwhile has another `last_at` and is not changed.
         same = Notification.objects.of(account_id).filter(pk=row.pk, last_at=row.last_at)
         subject = subjects.get((row.kind, row.subject))
         if subject is None:

@@ -40,7 +40,8 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
         for each, since in due.items()
         if select_new(each, rows, since)
     ]
-    # Sent before the clock went back: what happens from now on belongs to the next one.
+    # If the clock went back after a digest, the digest's time is in the future. It is set to now,
+    # so that the next digest has what happens from now on.
     early = [each.user for each in recipients if (sent := each.settings.digest_at) and sent > now]
     mark_digest(account_id, [*(each.user for each in due), *early], now)
     publish(account_id, SEND, new_jobs)

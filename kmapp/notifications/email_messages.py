@@ -26,7 +26,7 @@ from kmapp.notifications.recipients import Recipient
 
 SALT = "kmapp.notifications.unsubscribe"
 MAX_NOTIFICATIONS = 20  # notifications in one message
-UNSUBSCRIBE_TIME = timedelta(days=90)  # of a link: a forwarded message is not a key for ever
+UNSUBSCRIBE_TIME = timedelta(days=90)  # lifetime of a link, because messages are forwarded
 FOLDER = "web/notifications/email"
 
 

@@ -20,7 +20,7 @@ from kmapp.notifications.models import Notification
 from kmapp.outbox.models import Delivery
 
 CHAIN, ROWS = "chain", "rows"  # what is broken of a ledger
-MISMATCH_PERIOD = timedelta(days=7)  # after an agent would last have got the row
+MISMATCH_PERIOD = timedelta(days=7)  # since the row was last withheld from an agent
 QUIET = timedelta(days=1)  # without a refusal, after which a budget is no longer exceeded
 KEY_PART = 3  # of a subject such as "daily_quota:key:<uuid>"
 REFUSALS = {

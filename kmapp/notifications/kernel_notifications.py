@@ -1,4 +1,4 @@
-"""Where the kernel's notifications come from: failed jobs, broken chains and refused requests."""
+"""Sources of the kernel's notifications: failed jobs, broken chains and refused requests."""
 
 from uuid import UUID
 

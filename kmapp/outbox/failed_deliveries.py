@@ -22,7 +22,7 @@ def retry_deliveries(account_id: UUID, deliveries: Sequence[UUID] | None = None)
     return revived
 
 
-# The texts of a payload include the ids of its objects.
+# A payload has the ids of its objects as strings, at any depth.
 _CLEAR_ERROR_MESSAGES = """
 UPDATE outbox_delivery SET last_error = ''
  WHERE account_id = %s AND last_error <> '' AND event_id IN (

@@ -36,7 +36,7 @@ def get_heartbeat_age(process: str) -> int | None:
 
 @heartbeat_sent.connect
 def record_worker_heartbeat(**_kwargs: Any) -> None:
-    """Store a heartbeat for Celery's own, every 2 s from the worker's main process."""
+    """Record the heartbeat that Celery sends every 2 s from the worker's main process."""
     record_heartbeat("worker")
 
 

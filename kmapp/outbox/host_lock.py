@@ -17,7 +17,7 @@ class HostLocks(ExitStack):
         self.held: dict[str, bool] = {}
 
     def acquire(self, handler: str) -> bool:
-        """Return whether this process may run the handler. The answer does not change."""
+        """Return whether this process may run the handler. The first result is cached."""
         if handler not in self.held:
             self.held[handler] = self._acquire(handler)
         return self.held[handler]
@@ -26,7 +26,7 @@ class HostLocks(ExitStack):
         # Per database, because deployments may share a folder.
         name = f"{handler}@{connection.settings_dict['NAME']}.lock"
         path: Path = settings.DATA_DIR / name
-        path.parent.mkdir(parents=True, exist_ok=True)  # nothing else of a worker is there
+        path.parent.mkdir(parents=True, exist_ok=True)  # a worker stores nothing else there
         file: IO[str] = path.open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ class JobOutcome:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-# Of the account and the event's payload.
+# Receives the account's id and the event's payload.
 ResultFunction = Callable[[UUID, Mapping[str, Any]], JobOutcome]
 _result_functions: dict[str, ResultFunction] = {}
 

@@ -38,10 +38,14 @@ def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
 
 
 def _renew(account_id: UUID, token: UUID) -> None:
-    """Renew once; after an error, the next renewal is in time, or storing the outcome fails."""
+    """Renew the leases once.
+
+    An error is only logged: if the leases lapse before the next renewal, the outcome is not stored.
+    """
     try:
         with acting(account_id):
-            # Only those not done have an index; all others of the last days would be read, too.
+            # `open()` makes the statement use the index of open deliveries, instead of reading all
+            # deliveries of the last days.
             Delivery.objects.of(account_id).open().filter(lease_token=token).update(
                 lease_until=Now() + settings.OUTBOX_LEASE
             )

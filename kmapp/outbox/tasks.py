@@ -36,13 +36,16 @@ def deliver(self: Any, queue: str) -> int:
 
 @shared_task
 def sweep() -> None:
-    """Wake every queue, for work of lost messages and lapsed leases. Follow the clock."""
+    """Wake every queue, for work of lost messages and lapsed leases.
+
+    Also advance the steady time.
+    """
     publish.wake(set(QUEUES))
     _follow_clock()
 
 
 def _follow_clock() -> None:
-    """Move the steady time on; after a step back, shorten waits and leases from before it."""
+    """Advance the steady time. If the clock went back, shorten waits and leases set before."""
     if not advance_clock():
         return
     values = [settings.OUTBOX_LEASE, MAX_RETRY_DELAY]

@@ -1,4 +1,4 @@
-"""Circuit breakers per endpoint and process. Processes share in the cache which are open.
+"""Circuit breakers per endpoint and process. Open ones are shared through the cache.
 
 pybreaker stores states and counts. Its `CircuitBreaker.call` holds a lock for the whole call, which
 would queue every thread behind the slowest, so calls go through `calling()`. That lets all calls
@@ -43,7 +43,8 @@ class _StateListener(pybreaker.CircuitBreakerListener):
         if not self.is_shared:
             return
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
-        # Shared for two windows: each failed trial call renews it, and a killed process cannot.
+        # The key lives for two windows: each failed trial call renews it, and it expires if this
+        # process is killed.
         if new_state.name == pybreaker.STATE_OPEN:
             cache.set(_build_cache_key(str(cb.name)), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
         elif new_state.name == pybreaker.STATE_CLOSED:
@@ -114,7 +115,7 @@ class Breaker:
             raise self._build_circuit_open()
 
     def _limit_opened_at(self) -> None:
-        """Do not wait for a time that was set before the clock went back."""
+        """Set the opening time to now if it is in the future because the clock went back."""
         now = datetime.now(UTC)
         if self._memory.opened_at and self._memory.opened_at > now:
             self._memory.opened_at = now
@@ -145,8 +146,8 @@ _breakers: dict[str, Breaker] = {}
 def get_breaker(base_url: str, *, is_shared: bool = True) -> Breaker:
     """Return the breaker of this process for an endpoint.
 
-    The metric and the cache have one state for all URLs of a host, so that a breaker of one account
-    is not shared.
+    The metric and the cache have one state for all URLs of a host, so the breaker of an endpoint
+    that one account configured must not be shared.
     """
     breaker = _breakers.get(base_url)
     if breaker is None:

@@ -51,7 +51,7 @@ def request_completion(
 ) -> Completion:
     """Return the answer of a model, by default the chat model; check `is_configured()` first.
 
-    An answer without text is a fault, perhaps of this request alone, and not an unavailable model.
+    Raise Faulted for an answer without text, because it may concern this request alone.
     """
     body: dict[str, Any] = {"model": model or settings.CHAT_MODEL, "messages": list(messages)}
     if schema is not None:

@@ -129,7 +129,7 @@ class OpenAIEmbedder:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens, rather too many, without a tokenizer's tables in memory."""
+    """Estimate the number of tokens, rather too high, without loading a tokenizer."""
     ascii_letters = len(text.encode("ascii", "ignore"))
     return ascii_letters // 3 + (len(text) - ascii_letters) + 1
 

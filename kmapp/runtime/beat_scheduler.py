@@ -13,7 +13,7 @@ class Scheduler(PersistentScheduler):
     """A scheduler with its times in a file, so that hourly tasks run despite frequent restarts."""
 
     def setup_schedule(self) -> None:
-        """Open the file, whose folder is created first: a scheduler needs no other file there."""
+        """Open the file. Create its folder first, because a scheduler needs no other file there."""
         settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
         super().setup_schedule()
 

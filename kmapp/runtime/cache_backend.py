@@ -37,7 +37,7 @@ class JsonSerializer:
 
 
 def _with_fallback(*, answer: Any) -> Callable[[F], F]:
-    """Return `answer`, or what it returns for the arguments, if the server cannot be reached."""
+    """Decorate a method to return `answer`, or `answer(...)`, if the server is unreachable."""
 
     def decorate(method: F) -> F:
         @wraps(method)

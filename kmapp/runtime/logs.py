@@ -53,7 +53,7 @@ def configure(options: Mapping[str, Any]) -> None:
                 "django.security": {"level": "ERROR"},
                 # Statements contain user content.
                 "django.db.backends": {"level": "INFO"},
-                # The outbox has the same information as a line for each message.
+                # Celery logs a line for each message; the outbox stores the same information.
                 "celery.worker.strategy": {"level": "WARNING"},
                 "celery.app.trace": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},

@@ -26,7 +26,7 @@ def replace_private_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _write_draft(path: Path, content: bytes) -> Iterator[Path]:
-    """Write the content beside the path, and remove what the block leaves of it."""
+    """Write the content to a draft next to the path. Delete the draft if the block leaves it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # its mode is 0600
     draft = Path(name)

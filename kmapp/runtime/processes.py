@@ -97,7 +97,7 @@ def describe_ending(process: subprocess.Popen[bytes]) -> str:
 
 @contextmanager
 def report_error(what: str, report: Callable[[str], None]) -> Iterator[None]:
-    """Report an error of the system, such as a full disk, because other programs go on."""
+    """Report an OSError, such as a full disk, and continue, because other programs run on."""
     try:
         yield
     except OSError as error:
@@ -257,7 +257,7 @@ class PidFile:
 def rotate_log(log: Path, *, above: int) -> None:
     """Copy a large log and empty it, because its writer continues to append to the same file.
 
-    Without space for a copy, the log goes on.
+    If there is no space for a copy, the log is not emptied.
     """
     if log.exists() and log.stat().st_size > above:
         copy = log.with_name(log.name + ".1")

@@ -7,6 +7,6 @@ VARIABLE = "KMAPP_READY_FILE"
 
 
 def announce_ready() -> None:
-    """Create the file that the supervisor waits for, if it does."""
+    """Create the file that the supervisor waits for, if it waits for one."""
     if path := os.environ.get(VARIABLE):
         Path(path).touch()

@@ -123,7 +123,7 @@ def build_worker() -> Program:
 
 def build_beat() -> Program:
     program = _build_module_program("beat", "celery", "-A", "kmapp", "beat")
-    return replace(program, alone=True)  # its file of times has one user
+    return replace(program, alone=True)  # one scheduler at a time may use the schedule file
 
 
 def build_successor(program: Program) -> Program:

@@ -19,7 +19,8 @@ MAX_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
 HAND_OVER = signal.SIGUSR2
-# Seconds until successors are ready, and until predecessors finish their work: others serve.
+# Seconds for successors to become ready, and for predecessors to finish their work. Other processes
+# serve requests meanwhile.
 HAND_OVER_PATIENCE = 300.0
 
 
@@ -51,7 +52,7 @@ class Supervisor:
         self.pids = PidFile(data_dir / "up.pid")
         self.report = report
         self.children: list[Child] = []
-        self.watched: list[Child] = []  # during a hand-over: what ran before it
+        self.watched: list[Child] = []  # during a hand-over: the programs that ran before it
         self.stopping = False
         self.hurry = False
         self.hand_over_requested = False
@@ -121,7 +122,7 @@ class Supervisor:
         return child
 
     def _retire(self, children: list[Child], patience: float = 0) -> None:
-        """Stop programs for good; all others stay under watch."""
+        """Stop programs permanently. The others are still restarted if they end."""
         self._stop_stage(children, patience)
         self.children = [child for child in self.children if child not in children]
         self._write_pids()
@@ -164,7 +165,7 @@ class Supervisor:
         self._report_duration(what, began)
 
     def watch(self, hand_over: Callable[[], None]) -> None:
-        """Restart what ends. `hand_over` replaces the programs when a signal requests it."""
+        """Restart programs that end. `hand_over` replaces them when a signal requests it."""
         logs_due = 0.0
         while not self.stopping:
             if self.hand_over_requested:
@@ -209,7 +210,7 @@ class Supervisor:
                 f" see {child.log}"
             )
         elif child.due is not None and now >= child.due:
-            child.due = now + MAX_PAUSE  # unless it starts, for which there may be no memory
+            child.due = now + MAX_PAUSE  # if it does not start, for example without free memory
             with processes.report_error(child.program.name, self.report):
                 child.process = processes.start(child.program, child.log)
                 child.began, child.due = now, None

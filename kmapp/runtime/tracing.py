@@ -72,7 +72,7 @@ def start(process: str) -> None:
 
 
 def stop() -> None:
-    """Send what is left, and export no more."""
+    """Export the remaining spans, and stop."""
     global _provider  # noqa: PLW0603 - one for the process
     if _provider:
         _provider.shutdown()

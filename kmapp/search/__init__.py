@@ -1,4 +1,5 @@
 """Search over words and vectors. It refers to objects by id only.
 
-Words are indexed with the row. Workers pack their postings and write vectors later.
+The transaction that writes a row indexes its words. Workers pack their postings and write vectors
+later.
 """

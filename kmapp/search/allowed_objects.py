@@ -26,7 +26,7 @@ class AllowedObjects:
     parameters: Sequence[Any]
     is_scanned: bool = False  # scan them without the index
     as_list: "AllowedObjects | None" = None  # the same, if another form lists them faster
-    reader_groups: tuple[str, ...] | None = None  # of which they are a part, if that is known
+    reader_groups: tuple[str, ...] | None = None  # groups that contain all of them, if known
 
     @classmethod
     def from_queryset(cls, rows: "QuerySet[Any]") -> Self:
@@ -38,7 +38,7 @@ class AllowedObjects:
 
     @classmethod
     def from_parts(cls, parts: Iterable[Self]) -> Self:
-        """Join disjoint parts; each may have its own index, which a condition with OR has not."""
+        """Join disjoint parts. Each can use its own index, unlike a condition with OR."""
         parts = list(parts)
         return cls(
             sql=" UNION ALL ".join(each.sql for each in parts),

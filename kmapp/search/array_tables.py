@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Key: TypeAlias = tuple[str, int]  # a term or a reader group, and a block
 CollectionKey: TypeAlias = tuple[UUID, str]
-# As PostgreSQL's int4send, with which a trigger appends them.
+# The format of PostgreSQL's int4send, with which a trigger appends numbers.
 NUMBER = np.dtype([("number", ">u4")])
 COLLECTION = (("account_id", "uuid"), ("collection", "text"))
 

@@ -1,8 +1,8 @@
 """Ranking of candidates by one score on a fixed scale, the fusion of their signals.
 
 The signals are weighted; the weights sum to 1, so a score is in 0..1 and is the sum of its named
-parts. No scale depends on other candidates, so a minimum score has one meaning, in each language
-the same (see `compute_language_exponent`).
+parts. No scale depends on other candidates, so a minimum score means the same for each query, in
+each language (see `compute_language_exponent`).
 """
 
 from collections.abc import Iterable

@@ -5,8 +5,8 @@ the first 20 of each list: entries that this search may return, joined by an edg
 run, or by another edge that is evidence. Every candidate has exact signals, whichever list it came
 from.
 
-An entry does not lose by a missing run, predecessor or vector (see `neighbour_evidence` and
-`_build_evidence`).
+A missing run, predecessor or vector does not lower the score of an entry (see `neighbour_evidence`
+and `_build_evidence`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def compute_signals(
 ) -> list[tuple[Signals, float]]:
     """Return the signals of each candidate and its weight of meaning.
 
-    Of the signals in `without`, those that take long are 0.
+    Signals in `without` that are slow to compute are 0.
     """
     meaning = MEANING_WEIGHT + (CHINESE_MEANING_WEIGHT - MEANING_WEIGHT) * chinese_share(query.text)
     idf_sum = sum(query.idf.values())

@@ -46,8 +46,8 @@ def embed_for_all_models(
 ) -> dict[UUID, Exception]:
     """Embed objects for every model in use. Return the error of each object that failed.
 
-    Raise the error of the first provider that failed, after the other models were tried: while
-    models are changed, only one of them may be served.
+    Raise the error of the first provider that failed, after the other models were tried: during a
+    change of models, the provider may serve only one of them.
     """
     failed: dict[UUID, Exception] = {}
     outages: list[ProviderError] = []
@@ -112,7 +112,7 @@ def embed_objects(
 def is_about_these(jobs: Sequence[Job], ids: Sequence[UUID]) -> bool:
     """Return whether texts of these objects may be why the provider fails, rather than an outage.
 
-    It fails for a single object, or it failed for each of them before.
+    That is assumed for a single object, and if each of the objects has failed before.
     """
     return len(ids) == 1 or all(job.attempt > 1 for job in jobs)
 
@@ -122,9 +122,9 @@ def _embed_missing(
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Return vectors, and errors of texts without one, by the digest of the text.
 
-    If the provider fails for them together, raise its error if it fails for one of them alone, too.
-    That one is chosen at random, so that texts for which it always fails do not look like an outage
-    again and again.
+    If the provider fails for all texts together, one of them is tried alone. If that fails too, its
+    error is raised, as in an outage. The text is chosen at random, so that a text that always fails
+    is not taken for an outage at each attempt.
     """
     shas, embedder = list(missing), OpenAIEmbedder.for_passages(model)
     try:

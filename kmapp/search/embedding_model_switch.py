@@ -33,7 +33,7 @@ ReportProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The texts with a vector of the active model, and how many have none of another."""
+    """Number of texts with a vector of the active model, and of those that lack the other's."""
 
     texts: int
     missing: int
@@ -142,7 +142,7 @@ def _list_missing(
 def _embed_with_retries(
     source: EmbeddingSource, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> Mapping[UUID, Exception]:
-    """Embed; a short outage of the provider does not end hours of work."""
+    """Embed objects, with retries: a short outage of the provider must not end hours of work."""
     attempts = 0
     while True:
         try:

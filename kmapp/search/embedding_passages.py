@@ -101,7 +101,7 @@ def split_text(text: str, *, limit: int = MAX_PART_TOKENS) -> list[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens an XLM-R tokenizer produces, seldom too few.
+    """Estimate the number of tokens of an XLM-R tokenizer, seldom too low.
 
     Measured on English, Chinese, Japanese, Korean, code, JSON and base64.
     """

@@ -70,7 +70,7 @@ def load_exact_scores(
 
 
 # Ids and the vector are sent once, because Postgres takes longer to parse them than to use them.
-# Ids are in a subquery, because of a visible array Postgres estimates each element while it plans.
+# Ids are in a subquery, because Postgres estimates each element of a literal array while it plans.
 _NUMBERS_SQL = (
     "SELECT '', document::text, number::float8 FROM search_indexeddocument "
     "WHERE account_id = %s AND collection = %s AND number IS NOT NULL "

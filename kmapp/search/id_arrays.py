@@ -1,7 +1,7 @@
 """Arrays of ids in SQL conditions.
 
-`field__any_of=Ids(…)` sends many ids as one value. Django's `__in` creates a parameter for each;
-for two hundred, building the statement takes longer than Postgres takes to answer it.
+`field__any_of=IdArray(…)` sends many ids as one value. Django's `__in` creates a parameter for
+each; for two hundred, building the statement takes longer than Postgres takes to answer it.
 
 A search looks up candidates by id thousands of times. A UUID computes its hash in Python each time,
 a string caches it. So statements return ids as text where there are many.

@@ -1,7 +1,7 @@
 """Search for the nearest vectors, in one statement. Inside `acting`.
 
 `AllowedObjects` is inlined as a subquery, so that the planner sees its filters. Statements are
-never prepared: a generic plan would give a small account the big one's index scan.
+never prepared: a generic plan would use the index scan of a big account for a small one.
 """
 
 import math

@@ -57,7 +57,7 @@ class _ReplicaState:
     def is_recent(self, now: float, primary: Position, replica: Position) -> bool:
         """Return whether the replica has the account's newest commit and lags at most `MAX_LAG`."""
         recent = (wal for at, wal in [*self.samples] if now - at <= MAX_LAG)
-        required = min(recent, default=primary.wal)  # none if the process was suspended
+        required = min(recent, default=primary.wal)  # none recent after the process was suspended
         return replica.seq >= primary.seq and replica.wal >= required
 
 
@@ -68,7 +68,8 @@ def run_on_replica(account_id: UUID, search: Callable[[], T]) -> T:
     """Run a search of an account on the replica if it is recent, otherwise on the primary.
 
     `search` opens `acting` itself and writes nothing; after a failure of the replica, it runs again
-    on the primary. Inside a transaction, it runs there, where it sees what the transaction wrote.
+    on the primary. Inside a transaction, it runs on the primary, where it sees what the transaction
+    wrote.
     """
     if not is_configured() or connection.in_atomic_block or connection.alias == ALIAS:
         return search()

@@ -24,8 +24,8 @@ from kmapp.search.vector_codes import Coder
 
 MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
-COMPARED_PER_RESULT = (4, 32)  # documents compared exactly for each result, in turn
-ALLOWED_PER_RESULT = 3  # of these must be allowed, so that few of the nearest are missing
+COMPARED_PER_RESULT = (4, 32)  # documents compared exactly for each result, per attempt
+ALLOWED_PER_RESULT = 3  # allowed ones required among them, so that few of the nearest are missing
 
 _CODES_SQL = """
 WITH packed AS (

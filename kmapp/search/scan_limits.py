@@ -24,7 +24,7 @@ def clear_query_caches() -> None:
 
 
 def compute_cache_seconds(count: int) -> float:
-    """Return how long to cache a count: the longer it takes, the less of it changes in a time."""
+    """Return how long to cache a count: a larger one takes longer and changes relatively less."""
     return min(CACHE_SECONDS * count / SMALL_COUNT, MAX_CACHE_SECONDS)
 
 
@@ -44,7 +44,7 @@ def load_statistics(collection: Collection) -> tuple[int, float]:
 
 
 def compute_scan_limit(collection: Collection) -> int:
-    """Return up to how many allowed objects a scan is faster than the index."""
+    """Return the number of allowed objects up to which a scan is faster than the index."""
     documents, _ = load_statistics(collection)
     return int(SCAN_FACTOR * math.sqrt(documents))
 

@@ -32,7 +32,7 @@ class Logistic(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """A logistic function for each language. Queries in both languages are between them."""
+    """A logistic function for each language, interpolated for queries in both."""
 
     english: Logistic
     chinese: Logistic
@@ -55,11 +55,11 @@ def compute_level(scores: Sequence[float]) -> float:
     return fmean([*following, *[UNRELATED_SCORE] * (COMPARED_RESULTS - len(following))])
 
 
-# That a result is relevant.
+# Probability that a result is relevant.
 RESULT_CALIBRATION = Calibration(
     english=Logistic(-9.19, 8.5, 31.89), chinese=Logistic(-7.81, 5.48, 26.89)
 )
-# That any of the first ten results is relevant, from the best score.
+# Probability that any of the first ten results is relevant, from the best score.
 RESPONSE_CALIBRATION = Calibration(
     english=Logistic(-7.9, 9.83, 23.24), chinese=Logistic(-4.12, 1.04, 24.23)
 )

@@ -20,7 +20,7 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class AccountRanking:
-    """Search weights that an account learned, in the order of `weights.LEARNED_WEIGHTS`."""
+    """Search weights that an account learned, in the order of `signal_weights.LEARNED_WEIGHTS`."""
 
     number: int
     weights: tuple[float, ...]

@@ -29,9 +29,9 @@ from kmapp.search.postings import BLOCK
 from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 
 MAX_CODED = 1_024  # documents of one transaction
-MIN_SAMPLE = 256  # vectors that a centre is made of; of fewer, it would disclose them
+MIN_SAMPLE = 256  # vectors for a centre; the mean of fewer would disclose them
 MAX_SAMPLE = 2_000
-GROWTH = 4  # times the vectors of a smaller sample: then it is made again
+GROWTH = 4  # growth of a sample below MAX_SAMPLE after which the centre is computed again
 HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
 
 CODES = ArrayTable(
@@ -43,7 +43,8 @@ SELECT document, number, reader_group FROM search_indexeddocument
  WHERE account_id = %s AND collection = %s AND coding = 1 AND number IS NOT NULL
  ORDER BY number LIMIT %s FOR UPDATE SKIP LOCKED
 """
-# A statement of its own, which sees all vectors that were stored before the documents were locked.
+# A separate statement, so that it sees all vectors that were stored before the documents were
+# locked.
 _VECTORS = """
 WITH vectors AS (
   SELECT object_id, halfvec_send(embedding) AS embedding FROM search_vector
@@ -74,7 +75,7 @@ SELECT halfvec_send(embedding) FROM search_vector
 
 
 def pack_codes(account_id: UUID, collection: str) -> int:
-    """Pack the codes of documents that wait for it, and return their number.
+    """Pack the codes of documents that wait for them, and return their number.
 
     Return early while another process packs the same collection.
     """
@@ -95,7 +96,10 @@ def load_coder(key: CollectionKey, model: EmbeddingModel) -> Coder | None:
 
 
 def _has_centre(key: CollectionKey, model: EmbeddingModel) -> bool:
-    """Return whether there is a centre of enough vectors, or not many more than it was made of."""
+    """Return whether there is a centre that is still representative.
+
+    A centre of a sample below MAX_SAMPLE is not, once there are GROWTH times as many vectors.
+    """
     account_id, collection = key
     with acting(account_id):
         rows = CodeCentre.objects.of(account_id).filter(collection=collection, model=model)
@@ -104,7 +108,7 @@ def _has_centre(key: CollectionKey, model: EmbeddingModel) -> bool:
 
 
 def _prepare_model(key: CollectionKey, model: EmbeddingModel) -> None:
-    """Let all documents wait for codes relative to a new centre.
+    """Mark all documents as waiting for codes relative to a new centre.
 
     Searches and `_code_block` use codes only once there is a centre, which is written last.
     """
@@ -128,7 +132,7 @@ def _prepare_model(key: CollectionKey, model: EmbeddingModel) -> None:
 
 
 def _create_centre(key: CollectionKey, model: EmbeddingModel) -> None:
-    """Create the centre, unless the model is no longer active, which a process learns later."""
+    """Create the centre, unless the model is no longer active: the caller's may be outdated."""
     account_id, collection = key
     sample = _load_sample(key, model)
     models = EmbeddingModel.objects.filter(pk=model.pk, state=EmbeddingModel.State.ACTIVE)

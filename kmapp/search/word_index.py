@@ -54,7 +54,7 @@ def encode_document(document: UUID, text: str) -> dict[str, Any]:
 
 
 def index_documents(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
-    """Index the words of texts; documents that are indexed get these words."""
+    """Index the words of texts. They replace the indexed words of the same documents."""
     remove_documents(account_id, [collection], texts)
     for insert in insert_documents(account_id, collection, texts):
         with prepared_cursor() as cursor:

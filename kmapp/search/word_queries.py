@@ -33,7 +33,7 @@ from kmapp.search.scan_limits import (
     load_statistics,
 )
 
-CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
+CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, per attempt
 CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MAX_CHECKED = 5_000  # documents that are checked one by one
@@ -142,7 +142,7 @@ def find_best_by_words(
     }
     if has_reader_groups := can_use_reader_groups(collection, within):
         scores = keep_documents(scores, load_reader_group_numbers(collection, within))
-        within = replace(within, as_list=None)  # few numbers are checked, none is listed
+        within = replace(within, as_list=None)  # documents are checked by number, not listed
     scored = np.flatnonzero(scores)
     if not recent and not len(scored):
         return {}
@@ -182,7 +182,7 @@ def _fetch_allowed(
     recent: AbstractSet[IdText] | Sequence[IdText],
     numbers: Numbers | None,
 ) -> list[tuple[IdText, int | None]]:
-    """Return id and number of these documents as far as `within` has them; None: of all."""
+    """Return id and number of the allowed ones of these documents; of all allowed ones if None."""
     conditions: dict[str, Any] = {}
     if is_scan_faster(collection, within):
         within = within.as_list or within
@@ -247,7 +247,8 @@ def find_with_all_terms(
 ) -> list[IdText]:
     """Return documents with all terms, newest first.
 
-    Of many, the newest are checked against `within`: most ids begin with their time.
+    Of many packed documents, only the MAX_CHECKED with the highest numbers are checked against
+    `within`. The newest have the largest ids, because most ids begin with their time.
     """
     required = list(dict.fromkeys(terms))
     if not required:

@@ -1,1 +1,1 @@
-"""Protection from what other people write: personal data, instructions to models, addresses."""
+"""Protection against untrusted input: personal data, prompt injection and requested addresses."""

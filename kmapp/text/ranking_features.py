@@ -50,7 +50,7 @@ class RankingFeatures(NamedTuple):
     specific: float  # share of words that are not everyday words
     concrete: float  # names, numbers and quotations, up to a limit
     dated: float  # 1 if it has a date or a relative time, such as "last May" or "上周"
-    words: tuple[str, ...]  # distinct, in small letters; of Chinese, the words of the dictionary
+    words: tuple[str, ...]  # distinct, in lower case; of Chinese, the words of the dictionary
 
 
 def asks_for_time(query: str) -> bool:
@@ -70,7 +70,7 @@ def compute_ranking_features(text: str) -> RankingFeatures:
         word for word in words if len(word) > 1 and word not in STOP_WORDS and word.isalpha()
     ]
     rare = [word for word in content if word not in EVERYDAY_WORDS]
-    # Of the words that begin a sentence, most are everyday words.
+    # Most words that begin a sentence are everyday words, so they do not count as names.
     names = sum(word[0].isupper() and word.lower() not in EVERYDAY_WORDS for word in tokens)
     numbers = sum(word.isdecimal() for word in tokens)
     named = names + numbers + len(_QUOTES.findall(body))
@@ -89,7 +89,7 @@ def _states_time(body: str, words: set[str], *, only_latin: bool) -> bool:
 
 
 def _to_words(tokens: list[str]) -> list[str]:
-    """Return tokens in small letters, and of Chinese, which has no spaces, the dictionary words."""
+    """Return tokens in lower case, and of Chinese, which has no spaces, the dictionary words."""
     words: list[str] = []
     for token in tokens:
         word = token.lower()

@@ -156,13 +156,14 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _stem_word(word: str) -> str:
-    # With a stemmer for each word: it holds the word, and threads use this at the same time.
+    # Each word gets its own stemmer, because a stemmer stores the word and threads run
+    # concurrently.
     return cast(str, _get_stemmers()("english").stemWord(word))
 
 
 @cache
 def _get_stemmers() -> Callable[[str], Any]:
-    """Return what creates a stemmer of a language, loaded on first use."""
+    """Return the factory of stemmers by language, loaded on first use."""
     from snowballstemmer import stemmer  # noqa: PLC0415
 
     return cast(Callable[[str], Any], stemmer)

@@ -71,7 +71,7 @@ _current = WordVectors()
 
 
 def _get_word_vectors() -> WordVectors:
-    """Return the current vectors, or begin anew; a comparison goes on with those that it has."""
+    """Return the current vectors, or new ones if they are full. Running comparisons keep theirs."""
     global _current  # noqa: PLW0603
     if _current.is_full:
         _current = WordVectors()
@@ -88,7 +88,7 @@ def _compute_vector(word: str) -> Floats:
 
 @cache
 def _load_model() -> tuple[Any, NDArray[np.float16]]:
-    """Return the tokenizer and the vectors of its word pieces; on first use, for their memory."""
+    """Return the tokenizer and the vectors of its word pieces, loaded on first use."""
     from safetensors import safe_open  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 

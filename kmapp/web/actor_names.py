@@ -13,7 +13,8 @@ from kmapp.accounts.models import ApiKey, User
 def list_actor_names(actors: Iterable[str]) -> dict[str, str]:
     """Return the display name of each actor, with two queries in all. Inside `acting`.
 
-    A text that names no actor, which only an edit of the database can leave, is its own name.
+    A text that is not an actor, which only a manual edit of the database can cause, is returned as
+    it is.
     """
     words = set(actors)
     parsed = {word: actor for word in words if (actor := _parse_actor(word))}

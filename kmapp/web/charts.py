@@ -110,7 +110,7 @@ class Chart:
             )
 
     def _build_path(self, values: Sequence[Value]) -> Iterator[tuple[str, bool]]:
-        """Yield the commands of a line with gaps at unknown values; whether a point is alone."""
+        """Yield commands of a line with gaps at unknown values, and whether a point is alone."""
         width, maximum = WIDTH / max(len(values), 1), self.maximum
         neighbours = zip([None, *values], values, [*values[1:], None], strict=False)
         for index, (before, value, after) in enumerate(neighbours):

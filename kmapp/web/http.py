@@ -107,7 +107,7 @@ def safe_next_url(request: HttpRequest, default: str) -> str:
 
 
 def find_page_url(request: HttpRequest) -> str:
-    """Return the URL of this page, or of the nearest one above an address that receives forms."""
+    """Return the URL of this page, or of the page above an address that only receives forms."""
     if request.method in ("GET", "HEAD") or _is_page(request.path):
         return request.get_full_path()
     if request.resolver_match is None:

@@ -54,7 +54,7 @@ class StoredSearch(PersonOwned):
 
 
 class DailyStatistics(AccountOwned):
-    """Figures of an account for one day in UTC, by name: numbers that add up or that ended it."""
+    """Figures of an account for one day in UTC, by name: totals of the day or values at its end."""
 
     day = models.DateField(_("day"))
     figures = models.JSONField(_("figures"), default=dict)

@@ -38,7 +38,7 @@ class NavGroup:
     items: tuple[NavItem, ...]
 
 
-# Its count is beside the title of each page.
+# The number of unread notifications is displayed beside the title of each page.
 NOTIFICATIONS = "web:notifications"
 
 SETTINGS_PAGES = (

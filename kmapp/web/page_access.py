@@ -143,7 +143,7 @@ def require_permission(request: WebRequest, needed: Permission) -> None:
 
 
 def _check_page_account(request: WebRequest) -> None:
-    """Raise Conflict if the page that sent this shows another account: a second tab switched."""
+    """Raise Conflict if the page shows another account, because a second tab has switched."""
     page_account = request.headers.get(PAGE_ACCOUNT_HEADER) or request.POST.get(PAGE_ACCOUNT)
     if not page_account or page_account == str(request.account_id):
         return
@@ -229,11 +229,11 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
         )
     if request.method in READING:
         return redirect_to_login(request.get_full_path())
-    return redirect_to_login(_find_path(request.headers.get("Referer")))  # it has the form
+    return redirect_to_login(_find_path(request.headers.get("Referer")))  # the page with the form
 
 
 def _find_page(request: WebRequest) -> str:
-    """Return the page to which a step of the sign-in leads back: of a part, the page with it."""
+    """Return the page to open after a step of the sign-in; for htmx, the page that has the part."""
     if request.htmx:
         return _find_path(request.htmx.current_url)
     return request.get_full_path() if request.method in READING else reverse("web:home")

@@ -8,10 +8,10 @@ from kmapp.api.errors import is_api
 
 
 class PageCompression(GZipMiddleware):
-    """Compress pages, whose markup repeats itself. Of what agents ask for, latency counts.
+    """Compress pages, but not API responses, whose latency matters more than their size.
 
-    Django adds random bytes against BREACH. Static files are not reached: their entity tags would
-    no longer match.
+    Django adds random bytes against BREACH. Static files are served by an earlier middleware:
+    compression here would invalidate their entity tags.
     """
 
     def process_response(

@@ -32,7 +32,8 @@ def render_part(
 ) -> HttpResponse:
     """Render the page, or for htmx its named partial.
 
-    A partial is `swapped`: it brings the parts of the page outside itself that change with it.
+    In a partial, `swapped` is true: it then also contains the elements outside of it that change
+    with it, for out-of-band swaps.
     """
     part = fragment(request, template, name)
     return render(request, part, {"swapped": part != template, **context}, status=status)

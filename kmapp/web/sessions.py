@@ -18,8 +18,8 @@ from kmapp.accounts.models import User
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.web.models import Session
 
-SINCE, SEEN = "since", "seen"  # seconds of the clock, in the session
-ADDRESS, BROWSER = "address", "browser"  # of the sign-in
+SINCE, SEEN = "since", "seen"  # session keys of Unix times
+ADDRESS, BROWSER = "address", "browser"  # session keys of the sign-in's device
 UPDATE_INTERVAL = 300  # seconds; a write for each request would be too many
 EXPIRED_BLOCK = 5_000
 BROWSERS = {"Edg": "Edge", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
@@ -139,7 +139,7 @@ def end_sessions(user: User, *, except_key: str | None = None) -> int:
 
 
 def delete_expired_sessions() -> int:
-    """Delete the sessions of which nobody signed out, in blocks. Return their number."""
+    """Delete the sessions that expired without a sign-out, in blocks. Return their number."""
     expired = Session.objects.filter(expire_date__lt=SteadyTime()).order_by("expire_date")
     total = 0
     while True:

@@ -21,7 +21,7 @@ REGIONS = (
     "Pacific",
 )
 
-# Beyond these local times, the calendar of some zones has no such time.
+# Local times outside of these limits do not exist in some zones.
 FIRST_TIME = datetime(1, 1, 3)  # noqa: DTZ001 - compared with the digits that people type
 LAST_TIME = datetime(9999, 12, 29)  # noqa: DTZ001
 

@@ -14,7 +14,8 @@ from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
-# Another provider names other people. A new certificate of the same provider names the same ones.
+# If one of these changes, the provider is another one, whose subjects are other people. A new
+# certificate alone does not change the provider.
 PROVIDER_FIELDS = ("issuer", "client_id", "sign_in_url")
 
 
@@ -25,9 +26,10 @@ def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
 def save_company_sign_in(
     account_id: UUID, values: Mapping[str, Any], *, client_secret: str = "", actor: Actor
 ) -> CompanySignIn:
-    """Create or change the company sign-in. Without a secret, the stored one stays for its issuer.
+    """Create or change the company sign-in.
 
-    With another provider, everyone's login is disconnected: its subjects are other people.
+    Without `client_secret`, the stored secret is kept unless the issuer changes. With another
+    provider, everyone's login is disconnected, because its subjects are other people.
     """
     row = CompanySignIn.objects.of(account_id).select_for_update().first()
     is_new = row is None

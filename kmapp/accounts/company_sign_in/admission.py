@@ -1,7 +1,7 @@
-"""Which login a provider's statement signs in, and with which role: the rules of all protocols.
+"""Rules for all protocols: which login a provider's assertion signs in, and with which role.
 
-Whoever controls a provider can state anything, and an admin of any account may configure one. So a
-statement opens only this account, and never takes over a login that someone else uses:
+Whoever controls a provider can state anything, and an admin of any account may configure one. So an
+assertion opens only this account, and never takes over a login that someone else uses:
 
 - The provider's subject decides who someone is. The e-mail address only finds a login to connect.
 - A login is connected without its person only if this account alone manages it.
@@ -35,7 +35,7 @@ log = structlog.get_logger()
 def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | None = None) -> User:
     """Return the login that may enter the account, with the role of its groups.
 
-    `person`: who is signed in and connects their login. Raise SignInRefused.
+    `person` is the signed-in user who connects their login, if any. Raise SignInRefused.
     """
     _check_email(sign_in, stated)
     role = sign_in.find_role(stated.groups)
@@ -52,7 +52,7 @@ def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | No
         if not user.is_active:
             raise SignInRefused(RefusalReason.INACTIVE)
         _apply_role(sign_in, user, role)
-    if role is None:  # after the commit that ended the access
+    if role is None:  # raised here, so that the end of the access is committed
         raise SignInRefused(RefusalReason.NO_ROLE)
     return user
 
@@ -63,7 +63,7 @@ def _find_identity(sign_in: CompanySignIn, subject: str) -> CompanyIdentity | No
 
 
 def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: User | None) -> User:
-    """Return the login of an identity, if it may be opened by it."""
+    """Return the login of an identity. Raise SignInRefused if the identity may not sign it in."""
     user: User = identity.user
     if person and person != user:
         raise SignInRefused(RefusalReason.OTHER_LOGIN)
@@ -104,8 +104,9 @@ def _find_or_create_login(sign_in: CompanySignIn, stated: Assertion) -> User:
 def _create_login(stated: Assertion, email: str) -> User:
     """Create a login without a password.
 
-    It counts as one whose password someone else chose: before it joins another account, its person
-    proves by a reset that they can read the e-mails.
+    `has_initial_password` is set as if someone else had chosen a password. So before the login
+    joins another account, its person must prove with a password reset that they receive its
+    e-mails.
     """
     user = User(
         username=email,
@@ -149,7 +150,7 @@ def connect_identity(
 
 
 def _apply_role(sign_in: CompanySignIn, user: User, role: Role | None) -> None:
-    """Give the person this role in the account, or end their access. The last admin stays one."""
+    """Give the person this role; None ends their access. The last admin stays an admin."""
     account_id = sign_in.account_id
     member = Membership.objects.of(account_id).filter(user=user).first()
     if member is None:
@@ -167,7 +168,7 @@ def _apply_role(sign_in: CompanySignIn, user: User, role: Role | None) -> None:
 
 
 def _require_identity(sign_in: CompanySignIn, user: User) -> None:
-    """Refuse a person whom an admin has removed, with the identity, since it was read."""
+    """Raise SignInRefused if an admin has removed the person and their identity meanwhile."""
     rows = CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in, user=user)
     if rows.select_for_update().first() is None:
         raise SignInRefused(RefusalReason.NOT_CONNECTED)

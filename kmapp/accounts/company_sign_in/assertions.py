@@ -22,7 +22,7 @@ class RefusalReason(StrEnum):
 
 
 class SignInRefused(Exception):
-    """The provider, or what it states, signs nobody in."""
+    """The sign-in is refused, because of the provider or of what it states."""
 
     def __init__(self, reason: RefusalReason, detail: str = "") -> None:
         super().__init__(detail or reason.value)

@@ -40,7 +40,7 @@ def verify_id_token(
 
 
 def _find_key(token: str, keys: Mapping[str, Any]) -> jwt.PyJWK:
-    """Return the key that the header names; it may be left out if there is only one."""
+    """Return the key that the token's header names, or the only key if the header names none."""
     key_id = jwt.get_unverified_header(token).get("kid")
     signing = [key for key in jwt.PyJWKSet.from_dict(dict(keys)).keys if _can_sign(key)]
     if key_id is None and len(signing) == 1:

@@ -83,7 +83,8 @@ class CompanyIdentity(SealedModel):
     user = models.ForeignKey(
         User, on_delete=models.CASCADE, related_name="+", verbose_name=_("person")
     )
-    # Whether the person connected their login, rather than the account the login that it manages.
+    # True if the person connected their own login, False if the account connected a login that it
+    # alone manages.
     by_person = models.BooleanField(_("connected by the person"), default=False)
     created_at = models.DateTimeField(_("created"))
 

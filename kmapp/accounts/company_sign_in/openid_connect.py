@@ -37,7 +37,7 @@ def get_allowed_providers() -> AllowedSites:
 
 
 def may_use_address(url: str) -> bool:
-    """Return whether a provider may be there: over TLS, or in a private network that is allowed."""
+    """Return whether a provider may have this URL: over TLS, or in an allowed private network."""
     allowed = get_allowed_providers()
     return is_secure(validate_address(url, allowed), allowed)
 
@@ -83,7 +83,7 @@ def find_issuer(url: str) -> str:
 
 
 def load_provider(issuer: str) -> IdentityProvider:
-    """Load the description of a provider. It must be the issuer that it is asked as."""
+    """Load the description of a provider. Raise SignInRefused if it states another issuer."""
     described = _request("GET", issuer.rstrip("/") + DISCOVERY)
     if described.get("issuer") != issuer:
         raise SignInRefused(RefusalReason.INVALID, "discovery: another issuer")
@@ -99,7 +99,7 @@ def load_provider(issuer: str) -> IdentityProvider:
     return IdentityProvider(
         **{name: str(addresses[name]) for name in names},
         userinfo_endpoint=str(addresses["userinfo_endpoint"] or ""),
-        # In a header, providers disagree about how special characters are encoded.
+        # Preferred to the header, in which providers encode special characters differently.
         takes_secret_in_body="client_secret_post" in methods,
     )
 
@@ -156,7 +156,7 @@ def _request_tokens(
     code: str,
     redirect_uri: str,
 ) -> dict[str, Any]:
-    """Exchange the code, with the client's secret and the proof that this client asked for it."""
+    """Exchange the code for tokens, with the client's secret and the PKCE verifier."""
     form = {
         "grant_type": "authorization_code",
         "code": code,

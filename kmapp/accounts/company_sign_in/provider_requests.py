@@ -47,7 +47,7 @@ def _build_expected_response(
     return ExpectedResponse(
         issuer=sign_in.issuer,
         certificate=sign_in.certificate,
-        audience=start_url,  # the address at which people start names kmapp at the provider
+        audience=start_url,  # the start URL is kmapp's entity ID at the provider
         acs_url=back_url,
         request_id=f"_{started.nonce}",
     )

@@ -1,7 +1,7 @@
 """Verification of SAML 2.0 responses (Web Browser SSO Profile, section 4.1.4.3). Pure.
 
-Only what the verified signature covers is read, so that nothing beside it counts. The response is
-bound to a sign-in by the id of its request, as by state and nonce in OpenID Connect.
+Only elements that the verified signature covers are read. The response is bound to a sign-in by the
+id of its request, as by state and nonce in OpenID Connect.
 """
 
 from base64 import b64decode, b64encode
@@ -53,7 +53,7 @@ SIGNATURES = SignatureConfiguration(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedResponse:
-    """What a response must be for."""
+    """The values that a response must match."""
 
     issuer: str
     certificate: str  # of the provider's signatures, in PEM
@@ -104,7 +104,7 @@ def parse_saml_response(encoded: str, expected: ExpectedResponse, groups_name: s
 
 
 def _parse_xml(encoded: str) -> Any:
-    """Parse the response without entities; comments could split a value in two."""
+    """Parse the response. Refuse document types, and comments, which could split a value in two."""
     if len(encoded) > MAX_RESPONSE_BYTES:
         raise _build_error("it is too long")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
@@ -143,7 +143,7 @@ def _find_signed_assertion(root: Any, certificate: str) -> Any:
 
 
 def _check_conditions(assertion: Any, expected: ExpectedResponse, now: datetime) -> None:
-    """Check who states this, for whom, and for how long."""
+    """Check the issuer, the audience, the recipient and the validity period of an assertion."""
     if _get_text(assertion.find("a:Issuer", NAMES)) != expected.issuer:
         raise _build_error("from another issuer")
     conditions = assertion.find("a:Conditions", NAMES)
@@ -204,7 +204,7 @@ def _parse_assertion(assertion: Any, groups_name: str) -> Assertion:
     return Assertion(
         subject=subject,
         email=email.strip(),
-        is_verified=True,  # SAML has no word for it: the provider vouches for its attributes
+        is_verified=True,  # SAML has no such attribute: the provider vouches for its data
         name=name if name.isprintable() else "",
         groups=frozenset(_find_values(attributes, groups_name)),
     )

@@ -134,7 +134,7 @@ class SameAccountKey(models.ForeignKey[_From, _To]):
         super().__init__(to, on_delete, **{"db_constraint": False, "db_index": False} | options)
 
     def deconstruct(self) -> tuple[str, str, Any, Any]:
-        """Appear in migrations as the foreign key that it is."""
+        """Return a plain `ForeignKey` for migrations."""
         name, _path, args, kwargs = super().deconstruct()
         return name, "django.db.models.ForeignKey", args, kwargs
 

@@ -99,9 +99,10 @@ def _read_complete_lines(file: Path) -> bytes:
 def _select_lines_signed_since(
     earlier_lines: bytes, present_lines: bytes, contents: Contents
 ) -> bytes:
-    """Return the lines signed since `earlier_lines` of commits that the dump contains.
+    """Return the lines after `earlier_lines` whose commits the dump contains.
 
-    Earlier lines are included in any case: if the chain is shorter, the backup must not hide it.
+    The caller stores the earlier lines in any case: if the chain of the dump is shorter than they
+    state, the backup must not hide it.
     """
     lines = []
     for line in present_lines[len(earlier_lines) :].splitlines(keepends=True):

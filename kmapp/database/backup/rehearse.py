@@ -71,7 +71,7 @@ def _drop_database(server: psycopg.Connection[Any], name: str) -> None:
 
 @contextmanager
 def use_database(name: str) -> Iterator[None]:
-    """Let this process work in another database of the server."""
+    """Connect this process to another database of the server inside the block."""
     former_name = str(settings.DATABASES["default"]["NAME"])
     _connect_to(name)
     try:

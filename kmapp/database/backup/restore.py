@@ -62,9 +62,9 @@ def _require_empty_database(server: psycopg.Connection[Any]) -> None:
 
 
 def restore_checkpoints(path: Path, *, checkpoints_path: Path, keys_path: Path) -> bool:
-    """Restore the checkpoints of a backup unless there is a file; return whether it was restored.
+    """Write the checkpoints of a backup to `checkpoints_path`, unless that file exists.
 
-    Public keys are added to the existing ones.
+    Return whether they were written. Public keys are added to the existing ones.
     """
     with open_archive(path) as bundle:
         store_public_keys(bundle.read(KEYS_MEMBER), keys_path)

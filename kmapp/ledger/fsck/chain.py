@@ -54,7 +54,7 @@ class Chain:
     seq: int = 0
     head: str = "0" * 64
     last_changes: dict[str, SealedChange] = field(default_factory=dict)  # by object
-    # What may be missing only if an object was erased later: (seq, kind, objects, message).
+    # Problems unless an object was erased by a later commit: (seq, kind, objects, message).
     unconfirmed_problems: list[tuple[int, str, Sequence[str], str]] = field(default_factory=list)
 
 

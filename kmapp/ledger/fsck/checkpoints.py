@@ -35,7 +35,7 @@ class SignedCheckpoints:
 
     keys: Keys
     hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
-    notes: list[str] = field(default_factory=list)  # about what was given up
+    notes: list[str] = field(default_factory=list)  # about accepted losses
 
     def accept_loss(self, statement: Mapping[str, Any], replaced: Mapping[str, Any]) -> None:
         """Expect the chain that a person accepted, instead of the one signed before."""
@@ -143,7 +143,7 @@ def check_checkpoints(
 
 
 def _check_copy(keys: Keys, hashes: Mapping[int, str], record: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a copy. Its own line may be in an older file, or gone with it."""
+    """Return what is wrong with a copy. Its line may be in an older file, which may be deleted."""
     seq, commit_hash = record["statement"]["seq"], record["statement"]["commit_hash"]
     if seq > max(hashes, default=0) or hashes.get(seq, commit_hash) != commit_hash:
         return NOT_IN_FILE

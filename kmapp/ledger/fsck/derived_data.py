@@ -26,7 +26,8 @@ SELECT d.document::text FROM search_indexeddocument d
    SELECT coalesce(sum(t.frequency::int), 0)
      FROM jsonb_each_text(d.terms) AS t (term, frequency))
 """
-# Eight bytes for each term of a document that is packed, or was until a moment ago.
+# A term must have eight bytes for each packed document that contains it, including removed
+# documents whose postings are not deleted yet.
 _MISPACKED_SQL = """
 WITH key (account, collection) AS (SELECT %s::uuid, %s::text), listed AS (
   SELECT term, count(*) AS documents FROM (

@@ -37,7 +37,7 @@ class Command(BaseCommand):
             with stack.database_server():
                 folder = get_cluster_folder(server.archive, server.data)
                 backup = take_base_backup(server.url(), folder)
-                now = steady_time()  # not of a clock that stepped forward
+                now = steady_time()  # does not follow a clock that jumped forward
                 deleted = delete_old_backups(folder, settings.PITR_DAYS, now)
                 deleted += delete_replaced_archives(folder, settings.PITR_DAYS, now)
         except CannotStart as reason:

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
         except OperationalError as error:
             reason = str(error).strip()
-            if getattr(error.__cause__, "sqlstate", None):  # of a statement: a lock, for example
+            if getattr(error.__cause__, "sqlstate", None):  # a statement failed, not the connection
                 raise CommandError(reason) from error
             raise CommandError(f"{reason}\n{UNREACHABLE % settings.COMMAND}") from error
         bootstrap_output = StringIO()

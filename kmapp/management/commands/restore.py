@@ -156,7 +156,7 @@ class Command(BaseCommand):
                 _close_connections()
         if older:
             self.stdout.write(OLDER.format(command=settings.COMMAND))
-        former = recovered.former if until else None  # the last moment undoes nothing
+        former = recovered.former if until else None  # restoring the latest state undoes nothing
         differences = _describe_differences(server, former, restored)
         if older or differences:
             self.stdout.write("\n\n".join(filter(None, [REPEAT, differences])))

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--url", default="", help="superuser URL of the server; see provision")
 
     def handle(self, *, url: str, **_: Any) -> None:
-        server_url = get_server_url(url)  # first, because the tables may take hours
+        server_url = get_server_url(url)  # fails before the tables, which may take hours
         try:
             with stack.database_server():
                 rewrite_tables(get_owner_address(), self._report)

@@ -73,7 +73,7 @@ def find_last_delivery(account_id: UUID) -> Delivery | None:
 
 
 def load_requested(account_id: UUID, person: Actor) -> None:
-    """Load the demo data as decided by this person. Outside transactions."""
+    """Load the demo data; `person` is the actor of its decisions. Outside transactions."""
     with acting(account_id):
         account = Account.objects.get(pk=account_id)
     actors = DemoActors.of(account, person)

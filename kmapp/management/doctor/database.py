@@ -135,7 +135,8 @@ def check_session_settings() -> Iterator[DoctorFinding]:
         f"{name} is {current}"
         for name, value in settings.DATABASE_SESSION.items()
         for [current, required] in fetch_all(
-            # The second value is the required one in the form of the first. It is undone at once.
+            # The second value is the required one, in the form in which PostgreSQL displays it. The
+            # setting is local to this statement.
             "SELECT current_setting(%s, true), set_config(%s, %s, true)",
             [name, name, value],
         )

@@ -17,7 +17,8 @@ from kmapp.search.nearest_indexes import list_indexes
 @check("migrations", needs="database")
 def check_migrations() -> Iterator[DoctorFinding]:
     loader = MigrationLoader(connection)
-    # Every one, not a plan: it ends where a later migration is recorded as applied.
+    # Compare all migrations, because a migration plan leaves out those before a migration that is
+    # recorded as applied.
     pending = sorted(
         f"{app}.{name}" for app, name in loader.graph.nodes.keys() - loader.applied_migrations
     )

@@ -21,7 +21,7 @@ from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_ha
 
 PAUSE = 60  # seconds until an unreachable mail server is tried again
 MAIL_SERVER = "mail_server"
-PERMANENT = 500  # the first reply code of a mail server that does not change
+PERMANENT = 500  # the lowest SMTP reply code of a permanent failure
 
 
 @register_handler(RAISED, name="kmapp.notifications.raised")
@@ -72,7 +72,7 @@ def _build_email(job: Job) -> EmailMessage | None:
 
 
 def _send_email(message: EmailMessage) -> None:
-    """Send a message. While the mail server is away, it waits and uses up no attempts."""
+    """Send a message. While the mail server is unreachable, the job waits and uses no attempts."""
     try:
         message.send()
     except SMTPRecipientsRefused as error:

@@ -118,7 +118,7 @@ def update_webhook(
 
 
 def delete_webhook(account_id: UUID, webhook_id: UUID, *, actor: Actor) -> None:
-    """Delete a webhook. What it has not sent yet is not sent."""
+    """Delete a webhook. Its pending reports are not sent."""
     webhook = _lock_webhook(account_id, webhook_id)
     with recording(account_id, actor) as commit:
         commit.delete(webhook)

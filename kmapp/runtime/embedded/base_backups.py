@@ -39,8 +39,9 @@ class BaseBackup:
     def is_continued(self) -> bool:
         """Return whether the newest timeline continues it.
 
-        A recovery begins a timeline at its target. PostgreSQL follows the newest one, so it refuses
-        backups that former timelines have of later moments.
+        A recovery starts a new timeline at its target. PostgreSQL follows the newest timeline, so
+        it refuses backups that an earlier timeline made after the point where the newest one left
+        it.
         """
         wal_range = self._load_wal_range()
         own, newest = int(wal_range["Timeline"]), max(_list_timelines(self.wal), default=0)
@@ -64,7 +65,7 @@ def _parse_lsn(text: str) -> int:
 
 
 def _list_timelines(wal: Path) -> list[int]:
-    """Return the timelines that recoveries began."""
+    """Return the timelines that recoveries started."""
     return [int(path.name.partition(".")[0], 16) for path in wal.glob("*.history.gz")]
 
 
@@ -92,7 +93,7 @@ def take_base_backup(url: str, folder: Path) -> BaseBackup:
 
 
 def delete_old_backups(folder: Path, days: int, now: datetime) -> list[BaseBackup]:
-    """Delete what no moment of the last `days` needs, and return the deleted base backups."""
+    """Delete what no time of the last `days` needs, and return the deleted base backups."""
     since = now - timedelta(days=days)
     backups = list_cluster_backups(folder)
     usable = [backup for backup in backups if backup.is_continued()]

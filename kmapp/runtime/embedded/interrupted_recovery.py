@@ -1,4 +1,4 @@
-"""What a killed point-in-time recovery left: finish it, or refuse an empty database. No Django.
+"""Interrupted point-in-time recoveries: finish them, or refuse an empty database. No Django.
 
 `postgres.restored` has the data of a recovery until it has reached its target, and
 `postgres.before-20261125T143000Z` the data before it.
@@ -24,7 +24,7 @@ def build_former_folder(data: Path, moment: datetime) -> Path:
 def finish_interrupted_swap(data: Path) -> bool:
     """Put recovered data in place if a recovery was killed after it had moved the former away.
 
-    Return whether one was.
+    Return whether there was such a recovery.
     """
     recovered, former = get_recovered_folder(data), max(_list_former_folders(data), default=None)
     control = recovered / "global" / "pg_control"
@@ -32,7 +32,7 @@ def finish_interrupted_swap(data: Path) -> bool:
         return False
     ended = datetime.fromtimestamp(control.stat().st_mtime, UTC)
     is_shut_down = control.read_bytes()[16:20] == struct.pack("=i", SHUT_DOWN)
-    # Former data of an earlier moment are of another recovery.
+    # Former data that are older than the recovered ones belong to another recovery.
     if not is_shut_down or former < build_former_folder(data, ended):
         return False
     data.unlink(missing_ok=True)  # a link without a target

@@ -148,7 +148,7 @@ class Postgres(EmbeddedServer):
         self._change_owner(wal)
         if not self.account:
             return
-        for folder in (root.parent, root, wal.parent):  # the account may pass, and read nothing
+        for folder in (root.parent, root, wal.parent):  # the account may traverse, not list
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IXOTH)
         if not _is_reachable(wal):
             raise CannotStart(
@@ -230,9 +230,10 @@ class Postgres(EmbeddedServer):
             )
 
     def _ignore_stale_lock_file(self) -> dict[str, str]:
-        """Let PostgreSQL ignore a lock file whose pid is that of another program by now.
+        """Return the environment in which PostgreSQL ignores a stale lock file.
 
-        It ignores the pid of its grandparent. The check of the shared memory remains.
+        A lock file is stale if its pid now belongs to another program. PostgreSQL ignores the pid
+        of its grandparent, and still checks the shared memory.
         """
         lock = self.data / "postmaster.pid"
         pid = lock.read_text().partition("\n")[0] if lock.exists() else ""

@@ -19,7 +19,7 @@ PRIVATE_NETWORKS = tuple(
         *("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96"),  # compatible, mapped, translated
         *("64:ff9b::/96", "64:ff9b:1::/48"),  # NAT64
         *("2001::/23", "2002::/16"),  # Teredo and its kin, 6to4
-        *("100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16"),  # nowhere
+        *("100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16"),  # discard, documentation, SRv6
         *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),  # local, multicast
     )
 )

@@ -38,7 +38,7 @@ def request_json(
     )
     try:
         parsed = json.loads(body)
-    except (ValueError, RecursionError):  # too deep an object is none, too
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
         parsed = None
     if isinstance(parsed, dict):
         return JsonResponse(status=status, body=parsed)

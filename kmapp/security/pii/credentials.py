@@ -92,7 +92,7 @@ def _looks_like_password(value: str) -> bool:
     return not value.isalpha()
 
 
-# Expressions ignore case of these letters too, of which `lower` leaves some.
+# With IGNORECASE, expressions also match these letters as i, s and k; `lower` leaves some.
 _LETTERS_IGNORING_CASE = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
 _KEY_WORDS = (
     *("key", "secret", "token", "credential"),

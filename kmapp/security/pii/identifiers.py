@@ -61,7 +61,7 @@ _FIRST_GROUP = frozenset({4, 6, *range(13, 20)})  # digits before the first gap,
 
 
 def find_cards(text: str, masked: str) -> Iterator[Span]:
-    """Yield card numbers in masked text that `text` does not name otherwise."""
+    """Yield card numbers in masked text, unless words before them in `text` name something else."""
     for run in _NUMBERS.finditer(masked):
         groups = [group.span() for group in _GROUP.finditer(masked, *run.span())]
         first = 0

@@ -119,7 +119,8 @@ def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: lis
     redacted = _replace_findings(text, own)
     while redacted != text:
         text = redacted
-        # A match that begins in the prefix would find a part of its own placeholder, without end.
+        # A match that begins in the prefix would match a part of its own placeholder again, without
+        # end.
         inside = [each for each in _find_after_prefix(prefix, text, kinds) if each.start >= 0]
         redacted = _replace_findings(text, inside)
     return text

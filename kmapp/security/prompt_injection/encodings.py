@@ -38,7 +38,7 @@ _Utf8Decoder = codecs.getincrementaldecoder("utf-8")
 
 
 def decode_texts(text: str) -> Iterator[str]:
-    """Yield what this text, or a part of it, says if it is decoded."""
+    """Yield the decoded forms of a text and of its encoded parts."""
     yield from _decode_whole(text[:_MAX_LENGTH])
     for expression, decode in _DECODERS:
         for match in expression.finditer(text):

@@ -44,7 +44,7 @@ class UserAdmin(StockUserAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Add a user. If someone adds the same one meanwhile, the form says so."""
+        """Add a user. If a concurrent request adds the same user, the form reports it."""
         try:
             with transaction.atomic():
                 return super().add_view(request, form_url, extra_context)

@@ -49,7 +49,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return [ours.get(stage, stage) for stage in super().get_login_stages()]
 
     def pre_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse | None:
-        """Store whether the person comes from the provider of an account; it limits the session."""
+        """Store whether the person comes from an account's provider, which limits the session."""
         company = (options.get("signal_kwargs") or {}).get("company")
         store_company_session(request.session, user, company)
         answer: HttpResponse | None = super().pre_login(request, user, **options)
@@ -73,7 +73,7 @@ class AccountAdapter(DefaultAccountAdapter):
         *args: Any,
         **options: Any,
     ) -> None:
-        """Display allauth's messages except that someone has signed in, which they know."""
+        """Display allauth's messages, except the one that confirms the sign-in."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **options)
 
@@ -118,7 +118,7 @@ class AccountAdapter(DefaultAccountAdapter):
         transaction.on_commit(partial(self._notify, *args, **options))
 
     def _notify(self, *args: Any, **options: Any) -> None:
-        """Send a notification. The change stays without it, so a failure is only logged."""
+        """Send a notification. A failure is only logged, because the change is committed."""
         with request_context(self.request):
             try:
                 super().send_notification_mail(*args, **options)

@@ -1,7 +1,8 @@
-"""What a session may open that was begun, or confirmed, at the identity provider of an account.
+"""Rights of a session that was started, or confirmed, at the identity provider of an account.
 
-A session that began there opens that account only. It has no rights in the installation, and does
-not change how the person signs in elsewhere: else an account's provider could take over a login.
+A session that was started there opens that account only. It has no rights in the installation, and
+cannot change how the person signs in elsewhere. Otherwise an account's provider could take over a
+login.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,7 +48,7 @@ class CompanySession:
         }
 
     def select(self, user: User, accesses: Sequence[AccountAccess]) -> list[AccountAccess]:
-        """Return the accounts that the session opens, of those of the person."""
+        """Return those of the person's accounts that the session may open."""
         if not self.is_only_way:
             return list(accesses)
         if user.manages_installation:
@@ -55,13 +56,17 @@ class CompanySession:
         return [access for access in accesses if access.account_id == self.account_id]
 
     def may_change_login(self, user: User, accesses: Sequence[AccountAccess]) -> bool:
-        """Return whether the login is the account's own, or the session the person's own."""
+        """Return whether the session may change how the person signs in.
+
+        It may if the person signed in with their own login, or if the account alone manages the
+        login.
+        """
         is_managed = {access.account_id for access in accesses} == {self.account_id}
         return not self.is_only_way or (user.has_initial_password and is_managed)
 
 
 def store_company_session(session: SessionBase, user: User, company: dict[str, Any] | None) -> None:
-    """Store what a sign-in gives, or forget what an earlier one gave."""
+    """Store the company part of a sign-in in the session, or remove that of an earlier one."""
     if company is None:
         session.pop(COMPANY, None)
     else:

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Redirect to the provider; ask first who is signed in or comes from another site."""
+    """Redirect to the provider. Ask first if someone is signed in or comes from another site."""
     company = _get_company(slug)
     next_url = safe_next_url(request, reverse("web:home"))
     user = as_web_request(request).user if request.user.is_authenticated else None
@@ -68,7 +68,8 @@ def finish(request: HttpRequest, slug: str) -> HttpResponse:
     """Sign in the person whom the provider sent back, or connect the login that is signed in."""
     company = _get_company(slug)
     if "SAMLResponse" in request.POST and "relayed" not in request.POST:
-        # The post of another site comes without the session: this page repeats it as our own.
+        # A POST from another site has no session cookie (SameSite=Lax). This page sends it again
+        # from our own site.
         return render(request, "web/session/company_relay.html", {"company": company})
     stored = request.session.pop(STARTED, None)
     person = as_web_request(request).user if request.user.is_authenticated else None
@@ -102,7 +103,7 @@ def _open_account(
 
 
 def _is_current(stored: dict[str, Any], slug: str, person: User | None) -> bool:
-    """Return whether the sign-in was started here lately, by who is signed in now."""
+    """Return whether the sign-in was started here recently, by the person who is signed in now."""
     is_recent = time.time() - float(stored["at"]) < MAX_SECONDS
     return (
         is_recent and stored["slug"] == slug and stored["user"] == str(person.pk if person else "")
@@ -126,7 +127,7 @@ def _render_question(
 
 
 def _sign_confirmation(request: HttpRequest, slug: str) -> str:
-    """Return what only a page of this session knows, for its link."""
+    """Return the signature of a link, which shows that a page of this session contained it."""
     if not request.session.session_key:
         limit_attempts(request)  # each creates a session
         request.session.create()

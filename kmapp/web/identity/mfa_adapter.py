@@ -35,7 +35,7 @@ class MFAAdapter(DefaultMFAAdapter):
         return _("Passkey %(number)d") % {"number": number}
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
-        """Return whether the person may be without this factor."""
+        """Return whether the person has another factor or needs none."""
         others = Authenticator.objects.filter(user=authenticator.user_id, type__in=FACTORS)
         if others.exclude(pk=authenticator.pk).exists():
             return True

@@ -24,7 +24,8 @@ sign_in_pages = [
     path("sign-in/passkey/", public_page(PasskeySignIn.as_view()), name="mfa_login_webauthn"),
     path("sign-in/company/<slug:slug>/", public_page(company_sign_in.start), name="company_start"),
     path(
-        # What comes back is bound to the session by a secret of its own.
+        # Instead of a CSRF token, secrets of the sign-in bind the provider's response to the
+        # session.
         "sign-in/company/<slug:slug>/back/",
         csrf_exempt(public_page(company_sign_in.finish)),
         name="company_finish",

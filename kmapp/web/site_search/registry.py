@@ -40,7 +40,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSearch:
-    """What a provider is asked. Inside `acting`."""
+    """The arguments of a provider's search. Inside `acting`."""
 
     request: WebRequest
     query: SiteQuery

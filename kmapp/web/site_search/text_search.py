@@ -18,8 +18,8 @@ from kmapp.web.site_search.registry import CAP, SiteSearch
 def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") -> list[UUID]:
     """Return the ids of rows with the words, best first, or the newest if there are no words.
 
-    An id as the search finds its row. At most `CAP` ids are returned. The caller checks the texts
-    for exact phrases.
+    If the query is an id, return the row with this id. At most `CAP` ids are returned. The caller
+    checks the texts for exact phrases.
     """
     query = search.query
     if query.id:

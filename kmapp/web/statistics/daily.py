@@ -98,7 +98,7 @@ def record_day(account_id: UUID, day: date, *, is_today: bool) -> DailyStatistic
         figures |= count(period)
     rows = DailyStatistics.objects.of(account_id)
     stored = rows.filter(day=day).values_list("figures", flat=True).first() or {}
-    # Yesterday's last figures of the present are kept when the day is counted for the last time.
+    # Figures of the present that were stored on the day itself are kept when it is counted again.
     row, _created = DailyStatistics.objects.update_or_create(
         account_id=account_id, day=day, defaults={"figures": stored | figures}
     )

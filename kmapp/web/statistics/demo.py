@@ -63,7 +63,7 @@ def load_demo(actors: DemoActors) -> str:
 
 
 def _fill_day(row: DailyStatistics, ago: int) -> None:
-    """Set the figures of the day that nothing happened for."""
+    """Set those figures of the day that are missing or 0."""
     row.figures |= {name: row.figures.get(name) or _compute_figure(name, ago) for name in FIGURES}
     row.save(update_fields=["figures"])
 

@@ -1,7 +1,7 @@
 """Samples of the whole installation: queue, throughput, providers, requests, host, database.
 
 A periodic task takes one each minute. Counters are stored as they are and turned into rates when
-they are read: a restart sets them to zero and costs one interval.
+they are read. A restart resets them, so what was counted since the last sample is lost.
 """
 
 import os

@@ -134,7 +134,7 @@ CHARTS = (
 
 
 def build_system_charts(period: ChartPeriod, now: datetime | None = None) -> list[Chart]:
-    """Build all charts from two queries: the samples of the period, and none without samples."""
+    """Build all charts from the samples of the period. A bucket without samples is a gap."""
     now = now or timezone.now()
     count = period.length // period.bucket
     start = now - period.length

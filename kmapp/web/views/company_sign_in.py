@@ -31,7 +31,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 
 PAGE = "web/company_sign_in/index.html"
-# What decides whether a sign-in works. The former certificate may be replaced because it leaked.
+# Fields that decide whether a sign-in works. A new certificate may replace a leaked one.
 SIGN_IN_FIELDS = (*PROVIDER_FIELDS, "certificate")
 REVOKING = (*SIGN_IN_FIELDS, "is_active", "checks_second_factor")  # their change ends sessions
 
@@ -56,7 +56,7 @@ def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySi
 
 
 def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
-    """Require that company sign-in works for who makes it the only way."""
+    """Require that whoever makes company sign-in mandatory has signed in through it themselves."""
     is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
     is_changed = row is None or row.allows_password or _changes(form.values(), row, SIGN_IN_FIELDS)
     works = request.company is not None and request.company.account_id == request.account_id
@@ -74,7 +74,7 @@ def _changes(values: Mapping[str, Any], row: CompanySignIn | None, names: Iterab
 def _save_form(
     request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None
 ) -> HttpResponse:
-    """Ask the provider for its description, then save. A provider that is down blocks no change.
+    """Save the form. Check a new issuer at the provider; other changes work while it is down.
 
     Before everyone is disconnected, ask for confirmation with the number of people.
     """

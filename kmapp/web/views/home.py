@@ -61,7 +61,7 @@ def operations_summary(request: WebRequest) -> HttpResponse:
     rows = Delivery.objects.of(request.account_id)
     figures = count_figures({"dead": rows.dead(), "pending_jobs": rows.open()})
     context = {**figures, "oldest": None}
-    if is_exact(figures["pending_jobs"]):  # the oldest of many would be searched among all of them
+    if is_exact(figures["pending_jobs"]):  # finding the oldest of many would read all
         context |= rows.open().aggregate(oldest=Min("event__created_at"))
     return render_polled(request, "web/operations/summary.html", context, part="panel")
 

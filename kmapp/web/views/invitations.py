@@ -95,7 +95,7 @@ def _count_message(request: WebRequest) -> None:
 
 
 def _send_invitation(request: WebRequest, row: Invitation) -> HttpResponse:
-    """Send the message. The invitation stays without it, so a failure is only reported.
+    """Send the message. A failure is only reported, because the invitation is already stored.
 
     Outside of transactions, because the mail server may take long.
     """
@@ -155,10 +155,11 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _find_state(request: HttpRequest, invitation: Invitation) -> str:
-    """Return who opens the link. Whoever has it can read the mailbox of the invited person.
+    """Return the state of the page: "join", "reset", "other", "sign_in" or "new".
 
-    An admin of another account who chose the password of a login must not gain access with it, nor
-    one whose provider states to be its person.
+    Whoever has the link can read the mailbox of the invited person. But an admin of another
+    account, who chose the password of a login or whose provider states to be its person, must not
+    gain access with that login.
     """
     if request.user.is_authenticated:
         company = find_company_session(request.session, request.user)

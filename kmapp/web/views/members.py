@@ -62,7 +62,7 @@ def roles(request: WebRequest) -> HttpResponse:
 
 @page_view("GET", "POST", needs=Permission.MEMBERS)
 def second_factor(request: WebRequest) -> HttpResponse:
-    """Require a second factor of all members, or no longer."""
+    """Set whether all members need a second factor."""
     if request.method != "POST":
         people = list(Membership.objects.of(request.account_id).values_list("user_id", flat=True))
         context = {
@@ -160,7 +160,7 @@ def _is_managed(request: WebRequest, user: User) -> bool:
 
 @page_view("POST", needs=Permission.MEMBERS)
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Change the role of a member. The URL of an undo has the values of the form."""
+    """Change the role of a member. The URL of an undo has the values as query parameters."""
     member = _get_member(request, pk)
     values = request.POST if "role" in request.POST else request.GET
     value = values.get("role", "")

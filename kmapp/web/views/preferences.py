@@ -48,7 +48,7 @@ class TimeZoneForm(Styled):
 
 @page_view("GET", "POST", needs=Permission.READ, without_factor=True)
 def time_zone(request: WebRequest) -> HttpResponse:
-    """Choose the time zone of pages, and find the other preferences."""
+    """Show all preferences, and change the time zone of pages."""
     form = TimeZoneForm(request.POST or None, initial={"time_zone": request.user.time_zone})
     if request.method == "POST" and form.is_valid():
         User.objects.filter(pk=request.user.pk).update(**form.cleaned_data)

@@ -67,7 +67,7 @@ def search(request: WebRequest) -> HttpResponse:
 
 @page_view("GET")
 def palette(request: WebRequest) -> HttpResponse:
-    """Return the options for a text, or before there is any: stored searches and all pages."""
+    """Return the matches of a text; without a text, the stored searches and all pages."""
     query = SiteQuery.parse(request.GET.get("q", ""))
     context = _search(request, query, MAX_IN_PALETTE)
     if query.is_empty:

@@ -19,7 +19,7 @@ from kmapp.runtime.cache_backend import valkey_cache
 from kmapp.runtime.cache_classes import TtlCache
 from kmapp.web.context_processors import chrome
 
-SECONDS = 5  # so many requests cannot put load on the database
+SECONDS = 5  # lifetime of a status, so that many requests put no load on the database
 LABELS = {
     "web": _("Web"),
     "database": _("Database"),
