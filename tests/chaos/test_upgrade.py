@@ -169,7 +169,7 @@ def upgraded(postgres: Postgres, record_figure: RecordFigure) -> Traffic:
 
 
 def test_migrations_block_requests_briefly(first: Postgres, record_figure: RecordFigure) -> None:
-    """Every migration since the first schema, over 10,000 rows in each table."""
+    """Run every migration since the first schema, with 10,000 rows in each of three tables."""
     with psycopg.connect(first.url(database="first")) as server:
         for table, others in {
             "memory_memoryentry": "'client_id', 'copy-' || number",
