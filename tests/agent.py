@@ -42,7 +42,7 @@ class Agent:
         return results
 
     def erase(self, **which: Any) -> dict[str, Any]:
-        """Erase after the confirmation of the number; return what both responses state."""
+        """Request an erasure, confirm it with the token, and return both responses merged."""
         counted = self.post("memory/erase", which, 200)
         assert counted["erased"] is False
         token = {"confirm_token": counted["confirm_token"]}

@@ -42,7 +42,7 @@ _parts = pytest.StashKey[ExitStack]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the servers in the process that starts the workers, before it does."""
+    """Start the servers in the process that starts the workers, before the workers start."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     config.stash[_parts] = stack = ExitStack()
@@ -166,7 +166,7 @@ def rival(request: pytest.FixtureRequest) -> Account:
 def _create_account(request: pytest.FixtureRequest, name: str) -> Account:
     if "module_commits" in request.fixturenames:  # other tests have created accounts
         return makers.account(name, slug=f"{name.lower()}-{uuid4().hex[:8]}")
-    # Fixtures that need an account may come first.
+    # pytest may set up this fixture before the database, so it requests the database itself.
     request.getfixturevalue("committed" if "committed" in request.fixturenames else "db")
     return makers.account(name)
 
@@ -182,7 +182,7 @@ def ada(acme: Account) -> User:
 
 
 def _create_member(acme: Account, name: str, *, role: str) -> User:
-    """Create a person; the login ends as the short name of the account does."""
+    """Create a member; the login ends with the suffix of the account's slug, if it has one."""
     return makers.member(acme, name, role=role, login=f"{name}{acme.slug.removeprefix('acme')}")
 
 
@@ -209,7 +209,7 @@ def agent(key: tuple[ApiKey, str]) -> Client:
 
 @pytest.fixture
 def site(committed: str) -> Iterator[str]:
-    """The address of a server over its own database."""
+    """Yield the address of a server with a database of its own."""
     with served() as base:
         yield base
 

@@ -42,7 +42,7 @@ class ConnectionPool:
         connections["default"] = connection or _create_shared_connection()
 
     def take_back(self) -> None:
-        """Take the connection of this thread back. Requests for static files have not opened it."""
+        """Return the connection of this thread to the pool, if a request has opened it."""
         connection = connections["default"]
         del connections["default"]
         with self.lock:
@@ -65,14 +65,14 @@ def _create_shared_connection() -> BaseDatabaseWrapper:
     close = connection.close_if_unusable_or_obsolete
 
     def close_if_unusable() -> None:
-        connection.close_at = None  # at any age
+        connection.close_at = None  # its age is no reason to close it
         close()
 
     connection.close_if_unusable_or_obsolete = close_if_unusable  # type: ignore[method-assign]
     return connection
 
 
-_pools = [ConnectionPool()]  # always one
+_pools = [ConnectionPool()]  # one item, which `use_database` replaces
 
 
 def get_pool() -> ConnectionPool:
@@ -102,15 +102,17 @@ def make_template() -> None:
     call_command("migrate", database="owner", verbosity=0)
     call_command("embedding_models", "ensure", verbosity=0)
     connections.close_all()
-    # Many of their rows are dead. Statistics of empty tables of ours would change plans.
+    # Migrations leave many dead rows in these system catalogues. The tables of the product are
+    # left out: statistics of empty tables would change query plans.
     _sql("VACUUM (FREEZE) pg_attribute, pg_class, pg_constraint, pg_depend, pg_index", TEMPLATE)
-    # A connection writes the relation cache to a file, with which those to copies start faster.
+    # The first connection writes the relation cache to a file. Copies of the database contain it,
+    # so that connections to them start faster.
     _sql("SELECT 1", TEMPLATE)
     _sql(f"ALTER DATABASE {TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false")
 
 
 def clone(name: str, template: str = TEMPLATE) -> None:
-    """Copy the files of a database, which costs less than logging every page."""
+    """Copy a database file by file, which is faster than writing every page to the WAL."""
     owner = embedded.ROLES["owner"]
     _sql(f"CREATE DATABASE {name} TEMPLATE {template} OWNER {owner} STRATEGY FILE_COPY")
 

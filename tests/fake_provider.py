@@ -36,8 +36,8 @@ STATUSES = {
     "elsewhere": 307,
     "refuse": 400,
     "no_schema": 400,
-    "flagged": 403,  # the input
-    "forbidden": 403,  # to the key
+    "flagged": 403,  # moderation refuses the input
+    "forbidden": 403,  # the key has no permission
     "rate_limited": 429,
 }
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")

@@ -59,7 +59,7 @@ def account_tables() -> dict[str, str]:
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
             " AND a.attname = 'account_id' AND NOT a.attisdropped"
-            # Of the former release, and always empty.
+            # This table belongs to the previous release and is always empty.
             " AND c.relname <> 'search_termposting' ORDER BY 1"
         )
         return {"accounts_account": "id"} | {row[0]: "account_id" for row in cursor.fetchall()}
@@ -82,7 +82,7 @@ def _build_fingerprint_query() -> str:
 
 
 def create_full_account(name: str) -> FullAccount:
-    """Create an account with rows in every table, in a database where commits are commits."""
+    """Create an account with rows in every table, in a database with real commits."""
     word = f"{name.lower()}{uuid4().hex[:8]}"
     account = makers.account(word)
     admin = makers.member(account, f"ada-{word}", role="admin")

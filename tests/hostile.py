@@ -1,7 +1,8 @@
 """Hostile JSON values, for every writer and every field.
 
-`raw` is the bytes of one JSON value, to be put in the place of a text or of a JSON field. Refused
-ones must be a 400 whatever the field; the others may be stored, and then come back byte-equal.
+`raw` is the bytes of one JSON value, which replaces a text or a JSON field of a request. The API
+must answer refused values with 400 in every field. It may store the others, and then returns them
+unchanged, byte for byte.
 """
 
 import json
@@ -13,7 +14,7 @@ MARK = "00-the-hostile-value-goes-here-00"
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """One payload; `text` is what it means, when it is a text that may be stored."""
+    """One payload; `text` is its decoded value, if it is a text that may be stored."""
 
     name: str
     raw: bytes
@@ -22,7 +23,7 @@ class Hostile:
 
 
 def body_with(hostile: Hostile, body: dict[str, Any]) -> bytes:
-    """The request body with the payload in the place of MARK."""
+    """Return the request body with the payload in place of MARK."""
     whole = json.dumps(body).encode()
     hole = json.dumps(MARK).encode()
     assert whole.count(hole) == 1, "the body has exactly one MARK"

@@ -1,4 +1,4 @@
-"""A real OpenID Connect provider on loopback, and the walk of a browser through it."""
+"""A real OpenID Connect provider on loopback, and the requests of a browser that signs in."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from django.test import Client
 
 CLIENT_ID = "kmapp-of-acme"
 SECRET = "secret-of-the-client"
-FROM_OWN_PAGE = {"sec-fetch-site": "same-origin"}  # what a browser sends after a click there
+FROM_OWN_PAGE = {"sec-fetch-site": "same-origin"}  # a browser sends it after a click on our page
 
 
 @dataclass
@@ -27,7 +27,7 @@ class IdentityProvider:
         return urlsplit(self.url).netloc
 
     def put(self, subject: str, **claims: Any) -> None:
-        """Create or change a person: Groups, name and a verified address by default."""
+        """Create or change a person, by default with a name and a verified e-mail address."""
         stated = {"email": f"{subject}@acme.test", "email_verified": True, "name": subject.title()}
         answer = httpx.put(f"{self.url}/users/{quote(subject)}", json=stated | claims)
         answer.raise_for_status()
@@ -39,7 +39,7 @@ class IdentityProvider:
         return answer.headers["Location"]
 
     def sign_in(self, client: Client, subject: str, slug: str = "acme", **query: str) -> Any:
-        """Walk from the button to the provider and back; return our answer."""
+        """Follow the sign-in from our button to the provider and back; return our response."""
         started = client.get(f"/sign-in/company/{slug}/", query, headers=FROM_OWN_PAGE)
         assert started.status_code == 302, started.content.decode()
         return client.get(self.authorize(started.headers["Location"], subject))

@@ -116,7 +116,7 @@ def write(
 
 
 def learned_ranking(entry: MemoryEntry, **values: Any) -> Ranking:
-    """A ranking in shadow with one judgement about a memory and one comparison."""
+    """Create a ranking in shadow, with one judgement about a memory and one comparison."""
     account_id, question = entry.account_id, f"Where is {entry.content}"
     weights = dict.fromkeys(LEARNED_WEIGHTS, 1 / len(LEARNED_WEIGHTS))
     status = {"status": "shadow", "shadowed_at": entry.created_at, "number": 1} | values

@@ -1,7 +1,8 @@
-"""Sixty texts that run something on a page that takes them for markup.
+"""Sixty texts that run code on a page that does not escape them.
 
-Each is noticed when it runs: by a dialog, a request for `/canary` or another host, or a violation
-of the policy. `WHERE` has a vulnerable page for each, some of which decode the text first.
+Tests notice that code by a dialog, a request for `/canary` or another host, or a violation of the
+content security policy. `WHERE` has a vulnerable page for each kind of place; some of these pages
+decode the text first.
 """
 
 import html

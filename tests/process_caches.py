@@ -1,7 +1,7 @@
 """Caches of what the product reads once per process, and tests would read once per test.
 
-Each test client has middleware of its own, and each fake provider an HTTP client of its own. The
-client copies contexts, which the product does not.
+Each test client creates its own middleware, and each fake provider its own HTTP client. The test
+client also copies the contexts of templates, which the product does not do.
 """
 
 import os
@@ -20,7 +20,7 @@ _patch = pytest.MonkeyPatch()  # for the whole run
 
 
 def install() -> None:
-    """List the static files once, parse the trusted certificates once, connect a thread once."""
+    """Share static files, trusted certificates and connections; copy fewer template contexts."""
     _share_static_files()
     _share_trusted_certificates()
     _share_connections()
@@ -58,8 +58,9 @@ def _share_trusted_certificates() -> None:
 def _share_connections() -> None:
     """Store connections by thread only.
 
-    Django's storage has others while an event loop runs in a thread. Playwright runs one in the
-    thread of the tests, where a fixture selects the database for both.
+    Django's storage uses separate connections while an event loop runs in a thread. Playwright runs
+    one in the thread of the tests, where a fixture selects the database for code inside and outside
+    the event loop.
     """
     _patch.setattr(connections, "_connections", threading.local())
 

@@ -1,8 +1,8 @@
-"""Run pytest with these arguments; run the tests that failed once more, with nothing beside them.
+"""Run pytest with these arguments, then run the failed tests once more without parallel workers.
 
 Thousands of tests share two cores with their servers. A test that passes alone is reported by name
-and does not fail the run, as with `--rerun` of CPython's own tests. More failures than MOST are no
-accident of a busy machine: they stand.
+and does not fail the run, as with `--rerun` of CPython's own tests. A busy machine does not explain
+more than MAX_RERUNS failures: they are not run again.
 """
 
 import json
@@ -31,7 +31,7 @@ def _report(*lines: str) -> None:
 
 
 def run(*arguments: str) -> int:
-    """Return the exit code."""
+    """Run the tests, and a few failed ones again; return the exit code."""
     with tempfile.TemporaryDirectory(prefix="kmapp-pytest-") as cache:
         result = pytest(cache, *arguments)
         names = failed_tests(cache)

@@ -1,4 +1,4 @@
-"""A SAML identity provider, which signs with libxmlsec: other code than what verifies."""
+"""A SAML identity provider. It signs with libxmlsec, while the product verifies with other code."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ class SAMLProvider:
         after: Change | None = None,
         **values: str,
     ) -> str:
-        """Answer a request. `before` and `after` change the document before it is signed, after."""
+        """Answer a request. `before` and `after` change the document before and after signing."""
         now = datetime.now(UTC)
         stated = {
             **NAMES,

@@ -1,6 +1,6 @@
-"""Pytest plugin: the longest tests start early, and tests with a browser follow each other.
+"""Pytest plugin that starts the longest tests early and groups the tests with a browser.
 
-Garbage collections are rarer, and leave imported objects out.
+It also makes garbage collections rarer, and excludes imported objects from them.
 """
 
 import gc
@@ -8,7 +8,7 @@ from itertools import groupby
 
 import pytest
 
-# Each takes half a minute or more. One that starts last keeps the other workers waiting.
+# Each takes half a minute or more. If one starts last, the other workers wait for it.
 LONGEST = {
     "test_no_payload_becomes_markup",
     "test_lists_show_only_rows_of_the_account_which_are_read_only",
@@ -20,7 +20,8 @@ LONGEST = {
     "test_first_hour",
 }
 NEW_OBJECTS = 10_000  # between garbage collections; a page alone creates some thousand
-BROWSERS = 3  # blocks of tests that share a browser, far from each other: any worker takes one
+# Number of blocks of tests that share a browser. They are far apart, for different workers.
+BROWSERS = 3
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly
@@ -56,7 +57,7 @@ def pytest_collectstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave those objects out of garbage collections."""
+    """Exclude the objects created so far from garbage collections, and make these rarer."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
     gc.enable()

@@ -17,7 +17,7 @@ QUERY = "Where is the spare key of the workshop?"
 
 @contextmanager
 def edited(intruder: Intruder, table: str, pk: Any, assignment: str) -> Iterator[None]:
-    """Change a row for the time of the block, as its superuser, with triggers off."""
+    """Change a row for the time of the block, as a superuser with triggers off."""
     intruder.run(f"CREATE TEMP TABLE saved AS SELECT * FROM {table} WHERE id = %s", pk)  # noqa: S608
     changed = intruder.run(f"UPDATE {table} SET {assignment} WHERE id = %s", pk)  # noqa: S608
     assert changed.rowcount == 1
@@ -82,7 +82,7 @@ def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:
         assert name in ("get", "history") or str(pk) not in body, (name, body)
 
 
-# Every column of a memory that an agent gets or that decides whether it gets it.
+# One edit for every column that agents receive or that decides whether they receive the memory.
 EDITS = (
     "content = 'The spare key of the workshop was sold.'",
     "title = 'Spare key of the workshop'",

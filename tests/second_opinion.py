@@ -3,7 +3,7 @@
 `tests/data/second_opinion` holds injections from published packages and sentences of documentation,
 with their sources. Half of the texts, chosen by a hash, is held out: patterns were improved with
 the other half only. `python -m tests.second_opinion` prints the table of the docs; `--misses` lists
-the errors in the open half.
+the errors in that other half.
 """
 
 import json
@@ -39,5 +39,5 @@ def render_second() -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":  # the misses in the languages of the patterns
+if __name__ == "__main__":  # misses only in the languages that have patterns
     write_report(render_second, (*load_second("en"), *load_second("zh")))

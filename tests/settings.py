@@ -11,17 +11,17 @@ os.environ.setdefault("SECRET_KEY", "tests only")
 os.environ.setdefault("EMBEDDER_QUERY_PORT", str(free_port()))
 os.environ.setdefault("EMBEDDER_BATCH_PORT", os.environ["EMBEDDER_QUERY_PORT"])
 os.environ.setdefault("LOG_LEVEL", "WARNING")
-# All anonymous clients of a run have one address.
+# All anonymous clients of a run have one address, so they share one limit.
 os.environ.setdefault("THROTTLE_ANONYMOUS_PER_MINUTE", "100000")
 
 from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
 WEBHOOK_HOSTS = ["hooks.test"]
-# A Valkey database of each worker's own, from its first call on: tests clear the cache.
+# Each worker has a Valkey database of its own, because tests clear the cache.
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")) + 1
 CACHES["default"]["LOCATION"] = f"{REDIS_URL}?db={_worker}"  # noqa: F405
-# The product gives up after half a second, which a busy machine may take.
+# The product waits half a second for Valkey, which is too short on a busy machine.
 CACHES["default"]["OPTIONS"] = {"socket_timeout": 30}  # type: ignore[assignment]  # noqa: F405
 THROTTLES["sign_in"] = 100_000  # noqa: F405 - all clients of a run have one address
 EMBEDDING_DEADLINE = 60.0  # enough on a busy machine

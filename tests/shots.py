@@ -1,4 +1,4 @@
-"""Pictures for the docs, of a running kmapp with the demo's data: `make shots`."""
+"""Screenshots for the docs, of a running kmapp with the data of the demo: `make shots`."""
 
 import json
 import os

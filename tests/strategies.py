@@ -34,7 +34,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 
 def column_values() -> st.SearchStrategy[Any]:
-    """Return values of columns besides JSON."""
+    """Return values of columns: JSON values, times and UUIDs."""
     times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.timezones())  # noqa: DTZ001
     return json_values() | times | st.uuids() | st.just(datetime(2026, 1, 2, tzinfo=UTC))
 

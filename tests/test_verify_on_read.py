@@ -1,4 +1,4 @@
-"""Rows that someone changed in the database are withheld from agents, if the account wants it."""
+"""Rows that someone changed in the database are withheld from agents with `verify_on_read`."""
 
 import json
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
                 assert "spare key" not in json.dumps(answer["results"]), edit
                 refused = agent.post("knowledge/get", {"id": str(chunk.pk)}, 404)
                 assert (refused["error"], refused["withheld"]) == ("withheld", 1), edit
-    # The text itself: this process knows it, a new one reads and refuses it.
+    # An edit of the text itself. This process has it in a cache; a new one reads and withholds it.
     with edited(
         intruder,
         "knowledge_knowledgetext",
@@ -145,7 +145,7 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
 ) -> None:
     pk = UUID(agent.store(TEXT, **OWNER))
     makers.settle()
-    # A copy beside the ledger has the words of the original, so that searches find it.
+    # A copy without a seal in the ledger gets the index row of the original: searches find it.
     twin = uuid4()
     columns = ", ".join(set(intruder.columns("memory_memoryentry")) - {"id", "client_id"})
     intruder.run(
@@ -160,16 +160,16 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
     assert reasons(acme) == {str(twin): "unsealed"}
     intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
     intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", pk, twin)
-    # Only the status: the row differs from its last seal.
+    # An edit of the status alone: the row differs from its last seal.
     with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)
         assert reasons(acme) == {str(pk): "changed"}
-    # The whole row as it was before: it matches its first seal, but not its last one.
+    # The previous version of the whole row: it matches its first seal, but not its last one.
     was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
     with edited(intruder, "memory_memoryentry", pk, was):
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)
         assert reasons(acme) == {str(pk): "outdated"}
-        # Had the second seal never been, the row would be as it was sealed.
+        # Without the second seal, the row matches its last seal and is returned.
         seals = "SELECT * FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'"
         intruder.run(f"CREATE TEMP TABLE removed AS {seals}", pk)
         intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
@@ -196,7 +196,7 @@ def test_memory_as_of_a_time_is_verified_too(
 
 
 def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
-    """A row that was read before a change is as its own commit sealed it."""
+    """A row that was read before a change is compared with the seal of its own commit."""
     pk = agent.store(TEXT, **OWNER)
     with acting(acme):
         rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
@@ -271,7 +271,7 @@ def test_mismatch_is_counted_reported_and_shown(
     [mismatch] = makers.rows(Mismatch, acme)
     [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
     assert event.payload["reference"] == str(mismatch.pk)
-    intruder.run("DELETE FROM outbox_delivery WHERE event_id = %s", event.pk)  # nobody would answer
+    intruder.run("DELETE FROM outbox_delivery WHERE event_id = %s", event.pk)  # no receiver runs
     admin = makers.signed_in(ada)
     for name in ("web:operations", "web:ledger"):
         page = admin.get(reverse(name)).content.decode()

@@ -8,12 +8,12 @@ NOISE = 0.02  # seconds below which a measurement says nothing
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
-    """Twice the input takes about twice the time."""
+    """Assert that twice the input takes about twice the time."""
     assert_ratio(lambda: work(size), lambda: work(2 * size), SLACK)
 
 
 def assert_ratio(one: Callable[[], object], other: Callable[[], object], most: float) -> None:
-    """The other takes at most so many times as long as the one."""
+    """Assert that `other` takes at most `most` times as long as `one`."""
     ratios = []
     for _ in range(4):
         seconds = _seconds(other)

@@ -70,7 +70,7 @@ def connected_to(postgres: Postgres, database: str) -> Iterator[None]:
 
 @contextmanager
 def make_home() -> Iterator[Path]:
-    home = Path(tempfile.mkdtemp(prefix="kmapp-chaos-"))  # short: sockets live in it
+    home = Path(tempfile.mkdtemp(prefix="kmapp-chaos-"))  # short, as paths of sockets must be
     home.chmod(0o711)
     yield home
     shutil.rmtree(home)
@@ -105,7 +105,7 @@ def whole(place: Place) -> Iterator[Product]:
 
 @pytest.fixture
 def product(place: Place, whole: Product, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
-    """Return the product; this process is connected to its database."""
+    """Yield the product; this process is connected to its database."""
     with django_db_blocker.unblock(), connected_to(place.postgres, "whole"):
         yield whole
 

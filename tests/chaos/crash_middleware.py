@@ -1,4 +1,4 @@
-"""A web process that is killed after the commit and before the response."""
+"""Middleware that kills the web process after the commit and before the response."""
 
 import os
 import signal

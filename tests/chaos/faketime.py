@@ -16,9 +16,9 @@ LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 is_required = pytest.mark.skipif(
     LIBRARY is None, reason="the Debian package faketime is not installed"
 )
-CACHED = 1  # seconds for which a process knows the time
+CACHED = 1  # seconds for which a process caches the offset that it has read
 PRELOADED = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-# Python must not sleep until a time; see the module in this folder.
+# The folder replaces `time.sleep`; see its module for the reason.
 PYTHON = {"PYTHONPATH": f"{BASE / 'tests/chaos/otherclock'}:{BASE}"}
 
 
@@ -29,7 +29,7 @@ class Clock:
     file: Path
 
     def set(self, off: timedelta = timedelta(0)) -> None:
-        """Let the clock be off by this, and wait until all processes see it."""
+        """Set the offset of the clock, and wait until all processes use it."""
         new = self.file.with_suffix(".new")  # a process may read while we write
         new.write_text(f"{off.total_seconds():+.0f}")
         new.chmod(0o644)
@@ -39,8 +39,8 @@ class Clock:
     def environment(self) -> Mapping[str, str]:
         """Return the environment of a process under this clock.
 
-        The library reads the file when a process asks for the time, which is not safe in a handler
-        of signals, as PostgreSQL has. So it reads rarely.
+        The library reads the file when a process asks for the time. That is not safe in a signal
+        handler, such as those of PostgreSQL; the cache makes it rare.
         """
         return PRELOADED | {
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
@@ -55,7 +55,10 @@ class SteppingPostgres(Postgres):
     clock: Clock = None  # type: ignore[assignment]  # the fields before it have defaults
 
     def program(self) -> Program:
-        """Return the server, preloaded after it changed its user, who owns the library's memory."""
+        """Return the server, which loads the library after the change of its user.
+
+        The user of the process must own the shared memory of the library.
+        """
         program = super().program()
         variables = [f"{name}={value}" for name, value in self.clock.environment().items()]
         return replace(program, argv=["/usr/bin/env", *variables, *program.argv])

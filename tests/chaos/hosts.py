@@ -1,4 +1,4 @@
-"""More hosts, as network namespaces. They reach this one over TCP with TLS."""
+"""Further hosts, simulated by network namespaces, which reach this host over TCP with TLS."""
 
 import shutil
 import subprocess
@@ -47,7 +47,7 @@ class Host(Product):
         self.kill(*self.running)
 
     def disappear(self) -> None:
-        """Cut the host off, then end its processes: PostgreSQL and Valkey are not told."""
+        """Cut the network of the host, then kill its processes: no connection is closed."""
         _ip("-n", self.namespace, "link", "set", "eth0", "down")
         self.kill(*self.running)
 
@@ -84,7 +84,7 @@ def _build_host(product: Product, certificate: Path, name: str, database: int, v
     verified = f"ssl_cert_reqs=required&ssl_ca_certs={certificate}"
     environment = {
         "REDIS_URL": f"rediss://{SERVER}:{valkey}/0?{verified}",
-        # One folder for all hosts.
+        # All hosts share these files.
         "CHECKPOINT_FILE": str(product.home / "checkpoints" / "checkpoints.ndjson"),
         "CHECKPOINT_KEY_FILE": str(product.home / "keys" / "checkpoint.ed25519"),
     }

@@ -1,6 +1,7 @@
-"""Amounts and times: the figures hold in the whole `make chaos`, which has the machine for itself.
+"""Amounts and time limits of chaos tests.
 
-Elsewhere, `make test` and the short form check behaviour, with bounds that a busy machine keeps.
+The required figures are checked by the full `make chaos`, which has the machine for itself. The
+short form and `make test` check behaviour, with limits that hold on a busy machine.
 """
 
 import math
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-FORM = os.environ.get("CHAOS_SHORT")  # of `make chaos`: "1" or empty
+FORM = os.environ.get("CHAOS_SHORT")  # `make chaos` sets it: "1" in the short form, else empty
 SHORT = FORM == "1"
 WHOLE = FORM == ""
 LENIENT = 10
@@ -25,7 +26,7 @@ def limit(figure: float) -> float:
     return figure if WHOLE else LENIENT * figure
 
 
-# In the short form of chaos an ordinary test covers these.
+# Marks tests that the short form skips, because ordinary tests cover them.
 ELSEWHERE = "the short form leaves it to other tests"
 long = pytest.mark.skipif(SHORT, reason=ELSEWHERE)
 

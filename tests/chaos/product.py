@@ -178,7 +178,8 @@ class Product:
     def ask(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
         """Send a request on a connection of its own; `more` are headers.
 
-        A path without a leading slash is one of the API. A body that is not JSON is text.
+        A path without a leading slash is below `/v1/`. A response that is not JSON has a text as
+        its body.
         """
         began = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -226,7 +227,7 @@ class Product:
         with acting(account):
             events = publish(account, topic, new_jobs)
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
-        with messenger.connection_for_write() as fresh:  # another may belong to a killed broker
+        with messenger.connection_for_write() as fresh:  # a pooled one may be to a killed broker
             for _copy in range(times):
                 messenger.send_task(
                     "kmapp.outbox.tasks.deliver",

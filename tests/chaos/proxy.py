@@ -130,9 +130,9 @@ class Proxy:
             self._abort(each)
 
     def _send(self, to: socket.socket, data: bytes) -> None:
-        """Send everything, byte by byte as long as the fault says so.
+        """Send everything, byte by byte while the fault has a pace.
 
-        Each byte has its time, so that the pace does not depend on how exactly a machine sleeps.
+        Each byte has a due time, so that the errors of inexact sleeps do not add up.
         """
         due = time.monotonic()
         while data:

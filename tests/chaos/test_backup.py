@@ -22,7 +22,7 @@ from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import long
 from tests.promises.plugin import RecordFigure
 
-SECONDS = 120  # to restore 100,000 with the index of their vectors
+SECONDS = 120  # limit of a restore of 100,000 memories with the index of their vectors
 NUMBERS = [
     pytest.param(10_000, marks=[pytest.mark.chaos, pytest.mark.promise(30), long]),
     pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
@@ -58,7 +58,7 @@ def write_until(account: Account, stop: Event) -> None:
 def test_restore_is_fast_and_returns_the_same_results(
     number: int, filled: Account, place: Place, tmp_path: Path, record_figure: RecordFigure
 ) -> None:
-    """Dump during writes; ancestor, fsck, 100 sample recalls, 100,000 in 120 s."""
+    """Back up during writes, then rehearse a restore with fsck and 100 sample queries."""
     stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
     writer = Thread(target=write_until, args=(filled, stop))
     writer.start()

@@ -19,16 +19,17 @@ from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(42)]
 
-SECONDS = amount(15, 4)  # of writes with a scheduler
+SECONDS = amount(15, 4)  # of writes before each kill
 KILLS = amount(3, 1)
 REQUIRED = 2.0  # seconds until a commit is signed
 START = 30.0  # seconds for a scheduler to start and to sign
 
 
 class Ages:
-    """How long each commit of an account waited until the file of checkpoints had a later one.
+    """The seconds that commits of an account waited for a checkpoint in the checkpoint file.
 
-    A commit is as old as the look at the database that first saw it, at most one look too young.
+    A wait begins at the poll of the database that first sees the commit, so it is too short by at
+    most one polling interval.
     """
 
     def __init__(self, product: Product, account: Account) -> None:
@@ -81,7 +82,7 @@ def writer(product: Product) -> Iterator[list[int]]:
 def test_newest_checkpoint_is_at_most_two_seconds_behind(
     apart: Apart, record_figure: RecordFigure
 ) -> None:
-    """Also after kill -9 of the scheduler in the middle of its work."""
+    """The scheduler is killed several times under load; its restarts are measured separately."""
     with apart() as (product, account):
         product.have("valkey", "provider", "web", "beat")
         assert product.post("memory/store", {"text": "First.", "user_id": "ann"}).status == 201
@@ -107,7 +108,7 @@ def test_newest_checkpoint_is_at_most_two_seconds_behind(
 
 
 def _restart(product: Product, ages: Ages, account_id: UUID) -> float:
-    """Kill the scheduler and start another; return the seconds until it signs what it found."""
+    """Kill the scheduler and start another; return the seconds until all commits are signed."""
     product.kill("beat")
     time.sleep(0.5)
     ages.look()

@@ -82,7 +82,7 @@ class Host:
         return self.product.ask("POST", "memory/store", body, Idempotency_Key=key)
 
     def seconds_until_signed(self) -> float:
-        """Return how long after a write its commit is in the file of checkpoints."""
+        """Wait until the last commit is in the checkpoint file; return the seconds."""
         file = CheckpointFile(self.product.home / "checkpoints" / "checkpoints.ndjson")
         with acting(self.account):
             seq = Commit.objects.of(self.account).last_seq()
@@ -112,7 +112,7 @@ def stepping(
 def host(
     stepping: tuple[faketime.Clock, Place], django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Host]:
-    """Return a running product, with rows of which each is kept for a day."""
+    """Yield a running product with rows whose retention is one day."""
     clock, place = stepping
     product = place.product("host", **clock.environment(), **faketime.PYTHON)
     with django_db_blocker.unblock(), connected_to(place.postgres, "host"):
@@ -138,7 +138,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
     host: Host, record_figure: RecordFigure
 ) -> None:
     product, account = host.product, host.account
-    jobs_account = makers.account("Jobs")  # fsck does not know what the jobs of tests seal
+    jobs_account = makers.account("Jobs")  # fsck does not know the objects that test jobs seal
     assert host.write("0").status == 201
     seconds_until(product.is_idle, 60)
     age_done_events(host)
@@ -173,7 +173,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
 
 
 def age_done_events(host: Host) -> None:
-    """Let the finished jobs be half an hour from their deletion."""
+    """Age the finished jobs so that they are due for deletion in half an hour."""
     with psycopg.connect(host.place.postgres.url(database="host")) as server:
         server.execute(
             "UPDATE outbox_outboxevent SET created_at = now() - interval '7 days - 30 minutes'"
@@ -183,7 +183,8 @@ def age_done_events(host: Host) -> None:
 def have_happened(jobs: Sequence[Jobs]) -> bool:
     """Return whether all jobs took effect.
 
-    PostgreSQL compares its timeouts with the clock, so that a step can end an idle transaction.
+    PostgreSQL measures its timeouts with the clock of the host, so that a step can end an idle
+    transaction.
     """
     try:
         return all(each.have_all_run() for each in jobs)

@@ -50,7 +50,7 @@ def hosts(product: Product) -> Iterator[tuple[Product, Product]]:
 def test_different_clocks_run_no_job_twice(
     hosts: tuple[Product, Product], acme: Account, record_figure: RecordFigure
 ) -> None:
-    """Workers an hour ahead and behind; each job once, by the database's clock."""
+    """Workers are an hour ahead and behind; jobs run once, because the database's clock counts."""
     ahead, behind = hosts
     ahead.have("worker", "beat")
     behind.have("worker")
@@ -76,7 +76,7 @@ def test_different_clocks_run_no_job_twice(
 def test_clock_set_back_delays_no_job(
     hosts: tuple[Product, Product], acme: Account, record_figure: RecordFigure
 ) -> None:
-    """The scheduler's clock goes back two hours; the next sweep is as soon."""
+    """The scheduler's clock goes back two hours; the next sweep comes as soon as before."""
     ahead, behind = hosts
     behind.have("worker")
     for host in (ahead, behind):

@@ -22,7 +22,7 @@ WRITERS = 4
 BATCH = 25  # entries of one write
 ENOUGH = 1000  # acknowledged before the crash
 
-# In the account of the test: others may have erased what their commits speak of.
+# Only in the account of the test, because other tests erase memories that their commits name.
 ORPHANS = {
     "entry without commit": """
         SELECT count(*) FROM memory_memoryentry e WHERE e.account_id = %(of)s AND NOT EXISTS (
@@ -59,7 +59,7 @@ ORPHANS = {
 
 @dataclass
 class Writer:
-    """Writes batch after batch; what is not acknowledged is sent again, as a client would."""
+    """A client that writes batch after batch, and repeats each until it is acknowledged."""
 
     product: Product
     name: str
@@ -77,10 +77,10 @@ class Writer:
             if stop.is_set():
                 return
             if len(self.acknowledged) >= ENOUGH / WRITERS:
-                time.sleep(0.5)  # or the worker has minutes of work left, which proves nothing
+                time.sleep(0.5)  # otherwise the worker has minutes of work left at the end
 
     def well_after(self, moment: float) -> float:
-        """When it was answered again, and never failed any more."""
+        """Return the seconds from `moment` until requests succeed and no later one fails."""
         return max(self.last_failure, next(each for each in self.times if each > moment)) - moment
 
     def bodies(self) -> Iterator[dict[str, list[dict[str, str]]]]:
@@ -109,7 +109,7 @@ class Writer:
 def test_database_crash_loses_no_acknowledged_write(
     product: Product, acme: Account, place: Place, record_figure: RecordFigure
 ) -> None:
-    """Stop -m immediate under 4 writers; nothing missing, nothing orphaned."""
+    """Stop PostgreSQL in immediate mode during writes; no row is missing or orphaned."""
     product.have("valkey", "provider", "web", "worker", "beat")
     writers = [Writer(product, letter) for letter in "abcd"]
     stop = Event()
@@ -123,7 +123,7 @@ def test_database_crash_loses_no_acknowledged_write(
             _crash(place)
             place.postgres.start()
             seconds_until(lambda: all(writer.times[-1] > crashed + 1 for writer in writers), 10)
-            time.sleep(2)  # and they go on
+            time.sleep(2)  # the writers continue
         finally:
             stop.set()
         for each in done:
@@ -148,7 +148,7 @@ def test_database_crash_loses_no_acknowledged_write(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
         f" healthy after {back:.1f} s"
     )
-    seconds_until(lambda: _pending(product) == 0, 120)  # and the worker came through it too
+    seconds_until(lambda: _pending(product) == 0, 120)  # the worker has recovered, too
 
 
 def _crash(place: Place) -> None:

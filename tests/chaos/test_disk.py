@@ -83,7 +83,7 @@ def store(product: Product, number: int) -> int:
 def test_checkpoints_survive_a_full_and_a_read_only_disk(
     apart: Apart, place: Place, record_figure: RecordFigure
 ) -> None:
-    """Writes go on, health reports the missing checkpoints, and the same thread catches up."""
+    """Writes continue, health reports missing checkpoints, and the same process catches up."""
     with (
         disk(place.home / "disk", 64) as small,
         apart(CHECKPOINT_FILE=str(small.folder / "checkpoints.ndjson")) as (product, _account),
@@ -120,7 +120,7 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
 def test_full_database_disk_refuses_writes_and_loses_none(
     place: Place, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
 ) -> None:
-    """A write is a 503 with Retry-After while the disk is full; reads go on."""
+    """Writes return 503 while the disk is full; searches continue."""
     with disk(place.home / "small", 420 * 1024) as small:
         home = small.folder
         server = Postgres(home / "postgres", place.home / "sm", place.home / "small.log")

@@ -34,12 +34,12 @@ from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.chaos
 
-LEAST = 50  # places
+LEAST = 50  # markers
 
 
 @dataclass
 class Marks:
-    """Words that occur nowhere else, one for each place; all begin with the same stem."""
+    """Words that occur nowhere else, one for each field; all begin with the same stem."""
 
     stem: str = field(default_factory=lambda: f"q7{uuid4().hex[:10]}")
     made: int = 0
@@ -226,7 +226,7 @@ def reader(product: Product) -> Iterator[psycopg.Connection]:
 
 
 def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
-    """Run `scrub` while a snapshot is held, which ends when the command waits for it."""
+    """Run `scrub` during a transaction with a snapshot; end it when the command waits for it."""
     owner = product.database.replace(ROLES["app"], ROLES["owner"])
     surroundings = {"DATABASE_OWNER_URL": owner, "DATABASE_SUPERUSER_URL": place.postgres.url()}
     with subprocess.Popen(

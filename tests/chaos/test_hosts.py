@@ -42,7 +42,7 @@ def list_embedded(account: Account) -> list[UUID]:
 
 
 def measure_rate(account: Account) -> float:
-    """Return how many memories are embedded in a second, from the end of a batch on."""
+    """Return the number of memories embedded per second, measured during `WINDOW`."""
     before = len(list_embedded(account))
     began = time.monotonic()
     time.sleep(WINDOW)

@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.chaos, long]
 
 FACT = "Ann keeps the keys of dock seven."
 BRIEF, LENGTHY = 95, 5  # jobs
-VISIBLE = 5  # seconds until the broker takes who works on a message for dead
+VISIBLE = 5  # seconds without an acknowledgement until the broker redelivers a message
 BATCHES = 20
-OTHERS, SECONDS = 199, 0.05  # beside a job that fails; seconds of each
+OTHERS, SECONDS = 199, 0.05  # number of jobs queued with one that fails; seconds of each
 ATTEMPTS = 3
 
 
@@ -32,7 +32,7 @@ ATTEMPTS = 3
 def test_resumed_worker_with_an_expired_lease_changes_nothing(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """A worker stops in the middle of a model's answer, past its lease; another one does it."""
+    """A worker is suspended during a model call until its lease expires; another does the job."""
     product.have("valkey", "provider", "worker", "beat", "web")
     reply = json.dumps({"facts": [fact(FACT)]})
     product.provider(mode="slow", delay=5, reply=reply)
@@ -46,7 +46,7 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     seconds_until(lambda: state() == "RUNNING", 20)
     time.sleep(1)
     log = product.log("worker")
-    read = log.stat().st_size  # what others were told before is none of this
+    read = log.stat().st_size  # earlier lines are about other tests
     product.signal("worker", signal.SIGSTOP)
     stopped = time.monotonic()
     try:
@@ -68,7 +68,7 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
 
 @pytest.mark.promise(10)
 def test_redelivered_message_has_no_effect(apart: Apart, record_figure: RecordFigure) -> None:
-    """Five copies of each; and the broker gives out again what takes longer than it waits."""
+    """Each message is sent five times; the broker redelivers those of long jobs."""
     with apart(CHAOS_VISIBILITY=str(VISIBLE)) as (product, account):
         product.have("valkey", "worker", "beat")
         lengthy = product.owe(account.pk, handlers.ONCE, LENGTHY, times=5, seconds=2.5 * VISIBLE)
@@ -87,7 +87,7 @@ def test_redelivered_message_has_no_effect(apart: Apart, record_figure: RecordFi
 
 @pytest.mark.promise(14)
 def test_two_schedulers_run_no_job_twice(apart: Apart, record_figure: RecordFigure) -> None:
-    """Nobody wakes a worker but the sweeps, of which there are twice as many as there should be."""
+    """Only sweeps wake the workers, and two schedulers send twice as many as one."""
     with apart() as (product, account):
         product.have("valkey", "worker", "second_worker", "beat", "second_beat")
         batches = []
@@ -107,7 +107,7 @@ def test_two_schedulers_run_no_job_twice(apart: Apart, record_figure: RecordFigu
 
 
 def p95_wait(*batches: Jobs) -> float:
-    """Return the seconds from publishing to the end, p95."""
+    """Return the 95th percentile of the seconds from the publication of a job to its end."""
     done = chain.from_iterable(jobs.deliveries() for jobs in batches)
     times = [each.done_at - each.event.created_at for each in done if each.done_at]
     assert len(times) == sum(len(jobs.events) for jobs in batches)

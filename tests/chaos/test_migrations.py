@@ -48,7 +48,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
 
 @long
 def test_every_migration_is_reversible(alone: None) -> None:
-    """To zero and up again over 10,000 memories and a row in every table."""
+    """Migrate to zero and up again, with 10,000 memories and rows in every table."""
     seed(ROWS, SHARES, report_progress=lambda _number: None, report_line=lambda _line: None)
     create_full_account("Acme")
     before = tables()
@@ -67,7 +67,7 @@ def test_every_migration_is_reversible(alone: None) -> None:
 
 
 def test_invalid_index_is_rebuilt(alone: None) -> None:
-    """A migration can be repeated that was killed during CREATE INDEX CONCURRENTLY."""
+    """A migration that was killed during CREATE INDEX CONCURRENTLY can be repeated."""
     migrate("memory", "0002")
     with connections["owner"].cursor() as cursor:
         cursor.execute("CREATE INDEX entries_by_body ON memory_memoryentry (account_id)")

@@ -27,8 +27,8 @@ from tests.promises.plugin import RecordFigure
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(41)]
 
 SECONDS = amount(4, 2)  # of requests during each fault
-# The pair, the statuses that its faults may cause, and the longest request in seconds: of the
-# database, a wait for a connection and a statement; of the others, their deadlines.
+# By pair: the statuses that faults may cause, and the limit of a request in seconds. With
+# PostgreSQL, a request may wait for a connection and a statement; with the others, for a deadline.
 PAIRS: dict[str, tuple[set[int], float]] = {
     "postgres": ({503}, 15.0),
     "valkey": (set(), 5.0),
@@ -55,7 +55,7 @@ class Network:
     acknowledged: set[str] = field(default_factory=set)
 
     def ask(self, path: str, body: object) -> int:
-        """Send a request through the proxy of the web; 0 is no whole response."""
+        """Send a request through the proxy; return its status, or 0 without a full response."""
         try:
             return self.product.post(path, body).status
         except (OSError, http.client.HTTPException, ValueError):
@@ -83,10 +83,10 @@ class Network:
 
 @pytest.fixture
 def network(place: Place, apart: Apart) -> Iterator[Network]:
-    """Start the product behind proxies; its own port is the one of the proxy."""
+    """Start the product behind proxies; requests to it go through the proxy of the web server."""
     with ExitStack() as stack:
         provider, web = free_port(), free_port()
-        # The name of the next product is not known yet: its Valkey has a folder of its own.
+        # The folder of the product is not known yet, so its Valkey has one of its own.
         home = place.home / f"net{web}"
         home.mkdir()
         valkey = Valkey(home / "valkey", home / "valkey.sock", home / "valkey.log")
@@ -144,7 +144,7 @@ def _run(network: Network, pair: str, fault: str) -> tuple[Counter[int], float]:
 
 
 def test_faulty_network_loses_nothing(network: Network, record_figure: RecordFigure) -> None:
-    """Every fault between every pair; only documented errors, in time, and no restart after it."""
+    """Faults cause only documented errors within the limits, and no process has to restart."""
     running = {name: process.pid for name, process in network.product.running.items()}
     seconds_until(network.works, 30)
     slowest: dict[str, float] = {}

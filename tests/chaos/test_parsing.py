@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.chaos, pytest.mark.alone, long]
 BOMBS = 4
 WRITES = 40
 WARM = 20  # writes before the measurement, because a slow start would raise the limit
-NESTED = base64.b64encode(b"a+" * 600_000).decode()  # keeps the code splitter until it is stopped
+NESTED = base64.b64encode(b"a+" * 600_000).decode()  # the code splitter takes until its time limit
 
 
 def waited(product: Product, number: int) -> float:
-    """Seconds from a write until a worker has embedded it."""
+    """Write a memory; return the seconds until a worker has embedded it."""
     began = time.monotonic()
     body = {"text": f"Note {number}: dock {number % 17} is free again.", "user_id": "ann"}
     pk = product.post("memory/store", body).body["id"]
@@ -40,9 +40,9 @@ def unread(account: Account) -> int:
 def test_decompression_bombs_do_not_block_the_queue(
     acme: Account, product: Product, record_figure: RecordFigure
 ) -> None:
-    """While bombs are read, jobs of others take no more than twice as long, p95.
+    """While bombs are parsed, the p95 of other jobs is at most twice as high.
 
-    Of the processor only its share is theirs: a tenth of a second is allowed for that.
+    A tenth of a second is added to that limit, because parsers and jobs share the processor.
     """
     product.have("valkey", "provider", "worker", "web")
     for number in range(WARM):

@@ -29,7 +29,7 @@ def secrets() -> Iterator[str]:
 
 
 def on_disk(folder: Path, needles: list[bytes]) -> set[tuple[str, bytes]]:
-    """Return the files of the database, Valkey and the logs that contain a text."""
+    """Return the files of the database, Valkey and the logs that contain a text, with the text."""
     results = set()
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():

@@ -13,7 +13,7 @@ from tests.chaos.measure import amount
 from tests.chaos.product import Product
 from tests.promises.plugin import RecordFigure
 
-# Five minutes each, as a release is examined, are part of `make long`.
+# The runs of five minutes, which precede a release, are part of `make long`.
 UNDER_FIRE = [pytest.mark.chaos, pytest.mark.promise(31)]
 WITH_KEY = [
     pytest.param(amount(120, 30), marks=UNDER_FIRE),
@@ -29,7 +29,7 @@ PHASES = "examples,coverage,fuzzing,stateful"
 
 
 def examine(product: Product, seconds: int, *more: str) -> str:
-    """Run every check for so many seconds without a finding; return the number of cases."""
+    """Run all checks for this time; fail if one finds an error. Return the number of cases."""
     product.have("valkey", "provider", "web", "worker", "beat")
     done = subprocess.run(
         [
@@ -41,7 +41,7 @@ def examine(product: Product, seconds: int, *more: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=seconds + 240,  # it ends between two cases, and shrinks what it found
+        timeout=seconds + 240,  # it ends between two cases, and shrinks failed ones
         cwd=settings.DATA_DIR,
     )
     lines = [line[:500] for line in done.stdout.splitlines()]  # addresses can be long

@@ -40,7 +40,8 @@ FIRST = Path(__file__).resolve().parents[1] / "data" / "first"  # its README say
 ROWS = 10_000
 READS_FOR = 4.0  # seconds
 LONGEST = 1.0 if WHOLE else READS_FOR - 0.5  # seconds of a wait for a lock
-# Rows without history, in the tables that later migrations change: for weight, not for truth.
+# Copies of one row for tables that later migrations change. Only their number matters: they have
+# no commits.
 MULTIPLY = """
 INSERT INTO {table} SELECT (jsonb_populate_record(
   NULL::{table}, old || jsonb_build_object('id', gen_random_uuid(), {others}))).*
@@ -76,7 +77,7 @@ class Traffic:
     account: UUID
     stop: Event = field(default_factory=Event)
     done: list[float] = field(default_factory=list)  # seconds that each transaction took
-    longest_wait: float = 0.0  # seconds for a lock, as the server tells
+    longest_wait: float = 0.0  # seconds for a lock, as the server reports
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
@@ -122,7 +123,7 @@ class Traffic:
         )
 
     def seal(self, app: psycopg.Connection) -> None:
-        """Write to the ledger; its tables have not changed."""
+        """Write to the ledger with the current code; its tables have not changed."""
         with acting(self.account):
             issue_key(account_id=self.account, name="upgrade", scopes=[], actor=SYSTEM)
         connections["default"].close()
@@ -168,7 +169,7 @@ def upgraded(postgres: Postgres, record_figure: RecordFigure) -> Traffic:
 
 
 def test_migrations_block_requests_briefly(first: Postgres, record_figure: RecordFigure) -> None:
-    """Every migration since the first schema, over 10,000 rows in each table."""
+    """Run every migration since the first schema, with 10,000 rows in each of three tables."""
     with psycopg.connect(first.url(database="first")) as server:
         for table, others in {
             "memory_memoryentry": "'client_id', 'copy-' || number",

@@ -42,7 +42,7 @@ PAUSE = 0.5  # seconds between two bodies that are too large
 EXPECTED_REFUSALS = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
 
 
-# --- Answers that are lost ------------------------------------------------------------------------
+# --- Lost responses -------------------------------------------------------------------------------
 
 
 def ask_until_answered(product: Product, body: Any, **headers: str) -> Answer:
@@ -81,7 +81,7 @@ def test_write_with_a_lost_response_can_be_retried(
     record_figure(f"{CUTS} of {CUTS}: one memory, one commit, the same id")
 
 
-# --- A database without room ----------------------------------------------------------------------
+# --- A database without free connections ----------------------------------------------------------
 
 
 @pytest.mark.promise(15)
@@ -90,7 +90,7 @@ def test_full_database_returns_503(
 ) -> None:
     product.have("valkey", "provider")
     if "web" in product.running:
-        product.kill("web")  # with the connections that it has
+        product.kill("web")  # which closes its connections
     product.have("web")
 
     session = signed_in(acme)
@@ -140,7 +140,7 @@ def take_all_but(few: int, place: Place, stack: ExitStack) -> None:
         stack.enter_context(psycopg.connect(place.postgres.url()))
 
 
-# --- Too much, too slowly -------------------------------------------------------------------------
+# --- Large and slow requests ----------------------------------------------------------------------
 
 
 def flood(port: int, key: str, outcomes: Any) -> None:
@@ -175,7 +175,7 @@ def trickle(port: int, key: str, outcomes: Any) -> None:
             line.sendall(head.encode())
             while not select([line], [], [], 0.5)[0]:
                 line.sendall(b" ")
-        outcomes.put(("a trickle", 0))  # given up: the next one
+        outcomes.put(("a trickle", 0))  # disconnected: open another connection
 
 
 UNFINISHED_REQUESTS = (
@@ -189,7 +189,7 @@ UNFINISHED_REQUESTS = (
 
 @pytest.mark.promise(33)
 def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
-    """More silent clients than threads, in the head, the body and a form."""
+    """More clients than threads stop sending, in the head, the body or a form."""
     product.have("valkey", "provider", "web")
     with ExitStack() as lines:
         for number in range(12):
@@ -200,7 +200,7 @@ def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
 
 
 def memory_of(leader: int) -> list[int]:
-    """Bytes that each child of a process holds."""
+    """Return the resident memory of each child of a process, in bytes."""
     children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
     pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in children]
     return [number * resource.getpagesize() for number in pages]
@@ -224,13 +224,13 @@ def test_large_upload_blocks_no_other_request(
     with crowded(product) as outcomes:
         statuses = {outcomes.get(timeout=60) for _each in EXPECTED_REFUSALS}
         rounds = [p95()]
-        while rounds[-1] > 2 * usual and len(rounds) < 4:  # other processes only add to it
+        while rounds[-1] > 2 * usual and len(rounds) < 4:  # other processes only add to the time
             rounds.append(p95())
         hurt = min(rounds)
         grown = max(memory_of(product.running["web"].pid)) - before
         while not outcomes.empty():
             statuses.add(outcomes.get())
-        statuses.add(outcomes.get(timeout=60))  # and so it goes on
+        statuses.add(outcomes.get(timeout=60))  # the senders continue
     record_figure(
         f"{', '.join(f'{what}: {status}' for what, status in sorted(statuses))}; grown by"
         f" {grown / MEGABYTE:.0f} MB; others' p95 {hurt * 1000:.0f} ms, {usual * 1000:.0f} ms alone"

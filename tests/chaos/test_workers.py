@@ -37,7 +37,7 @@ def start_jobs(product: Product, account: Account, count: int, seconds: float) -
 def test_job_survives_a_killed_process(
     time_of_many: int, product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """Kill -9 of the child that does it; done once, within 15 s."""
+    """Kill the child process that runs the job; it takes effect once, within 15 s."""
     jobs = start_jobs(product, acme, 1, seconds=3)
     os.kill(int(jobs.starts()[0][1]), signal.SIGKILL)
     seconds = seconds_until(lambda: jobs.effects() == [1], 15)
@@ -51,7 +51,7 @@ def test_job_survives_a_killed_process(
 def test_job_survives_a_killed_worker(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """Kill -9 of the whole worker; done once by the next, within 60 s."""
+    """Kill the whole worker; the job takes effect once in the next one, within 60 s."""
     jobs = start_jobs(product, acme, 1, seconds=3)
     product.kill("worker")
     killed = time.monotonic()
@@ -68,7 +68,7 @@ def test_job_survives_a_killed_worker(
 def test_stopped_worker_loses_no_job(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
+    """Send SIGTERM during 20 jobs: the worker ends within 30 s, and each job takes effect once."""
     seconds = 1.0
     jobs = start_jobs(product, acme, 20, seconds)
     elapsed = product.stop("worker", most=limit(30))
@@ -85,10 +85,10 @@ def test_stopped_worker_loses_no_job(
 @pytest.mark.promise(11)
 @long
 def test_worker_without_messages_restarts(apart: Apart, record_figure: RecordFigure) -> None:
-    """After the broker came back, Celery's consumer can be alive and take no messages."""
+    """A worker is made to take no messages while alive, as after a restart of the broker."""
     with apart() as (product, account):
         jobs = start_jobs(product, account, 1, seconds=1)
-        seconds_until(product.is_idle, 60)  # a busy one has minutes
+        seconds_until(product.is_idle, 60)  # a busy worker would be restarted only after minutes
         time.sleep(SLICE_SECONDS + 1)  # the task has found nothing more and ended
         worker = product.running["worker"]
         children = {start[1] for start in jobs.starts()}
@@ -126,7 +126,10 @@ def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) ->
 def test_flushed_broker_loses_no_job(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    """Kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
+    """Kill the broker with 500 messages queued and restart it empty.
+
+    All writes return 201, and all jobs are done within 120 s.
+    """
     product.have("valkey", "provider", "web", "worker", "beat")
     stop, answers = Event(), list[Answer]()
 

@@ -9,7 +9,7 @@ from typing import Any
 from tests.promises.table import KEPT, Row, as_markdown, as_text, rows, runs
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / ".promises"  # as the Makefile has it
+FOLDER = ROOT / ".promises"  # the same as in the Makefile
 DOCS = ROOT / "docs" / "promises.md"
 BEGIN, END = "<!-- the table: python -m tests.promises --docs -->", "<!-- end of the table -->"
 

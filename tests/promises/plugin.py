@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def record_figure(record_property: Callable[[str, object], None]) -> RecordFigure:
-    """Report a figure for the table of promises."""
+    """Return a function that records a figure for the table of promises."""
     return partial(record_property, MEASURED)
 
 

@@ -46,7 +46,7 @@ def expect_none(what: str, number: int) -> Finding:
 
 
 def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[Finding]:
-    """Compare the database with what the clients were promised."""
+    """Compare the database with the writes and decisions that clients saw acknowledged."""
     rows = _rows(there, WRITTEN)
     ids = {client_id: pk for client_id, pk, _account, _text in rows}
     promised = {name: pk for each in crowd.writers for name, pk in each.acknowledged.items()}

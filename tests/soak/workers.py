@@ -58,7 +58,7 @@ class Worker(ABC):
     tag: str  # of the account: every text begins with it
     line: Line
     pause: float  # seconds
-    wrong: list[str] = field(default_factory=list, kw_only=True)  # broken promises
+    wrong: list[str] = field(default_factory=list, kw_only=True)  # violations that it noticed
 
     def work(self, stop: Event) -> None:
         dice = random.Random(self.name)  # noqa: S311
@@ -103,7 +103,7 @@ class Writer(Worker):
             if status not in (0, AWAY):
                 self.wrong.append(f"{self.name}: a write was answered {status}")
                 return
-            time.sleep(0.5)  # also after the end: nothing is left half written
+            time.sleep(0.5)  # and repeat, even after `stop`, until the write is acknowledged
 
 
 @dataclass

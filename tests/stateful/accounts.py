@@ -20,7 +20,7 @@ class Side:
 
     account: Account
     agent: Agent
-    reader: Agent  # reads what is visible, and nothing else
+    reader: Agent  # with the scope `memory:read` only
     person: Client
     model: Model = field(default_factory=Model)
 

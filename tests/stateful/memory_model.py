@@ -27,7 +27,7 @@ class Memory:
     written: tuple[str, str]  # the text and user of the write
     versions: list[Version]
     replaces: str = ""  # the id of the memory that approving it supersedes
-    nameless: bool = False  # an identical write is the same memory
+    nameless: bool = False  # written without a client id: an identical write returns this memory
     erased: bool = False
 
     @property
@@ -49,10 +49,11 @@ class Memory:
 
 @dataclass
 class Model:
-    """What the account must hold. Each operation returns the expected status of the response."""
+    """The expected memories of an account. Operations return whether the product accepts them."""
 
     memories: dict[str, Memory] = field(default_factory=dict)
-    keys: dict[str, tuple[str, int, str]] = field(default_factory=dict)  # of idempotency
+    # By idempotency key: the text, the status of the response, and the id of the memory.
+    keys: dict[str, tuple[str, int, str]] = field(default_factory=dict)
 
     def stored(self) -> list[Memory]:
         return [each for each in self.memories.values() if not each.erased]
@@ -61,7 +62,7 @@ class Model:
         return next((m for m in self.memories.values() if m.client_id == client_id), None)
 
     def visible(self, user: str) -> set[str]:
-        """Return the ids that a reader of this user may be given."""
+        """Return the ids of the memories that a reader may get for this user."""
         return {m.id for m in self.stored() if m.is_current and m.user in ("", user)}
 
     def identical(self, text: str, user: str) -> Memory | None:

@@ -32,7 +32,7 @@ offsets = st.sampled_from((0, 0, 0, -1))  # of the version that the client saw
 
 
 class MemoryLife(RuleBasedStateMachine):
-    """Two accounts whose memories live side by side."""
+    """Two accounts with memories, neither of which may see those of the other."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class MemoryLife(RuleBasedStateMachine):
 
     @step(who=sides, batch=st.dictionaries(names, texts, min_size=1), user=users)
     def write_batch(self, who: int, batch: dict[str, str], user: str) -> None:
-        """All of a batch or nothing."""
+        """A batch is written as a whole or not at all."""
         side, model = self.sides[who], self.sides[who].model
         owner = {"user_id": user} if user else {}
         nodes = [{"client_id": name, "text": text, **owner} for name, text in batch.items()]
@@ -227,7 +227,7 @@ class MemoryLife(RuleBasedStateMachine):
 
     @step(who=sides, user=users, text=texts)
     def recall(self, who: int, user: str, text: str) -> None:
-        """Nothing is returned but what is visible, and one memory of each text with these words."""
+        """Only visible memories are returned, among them one with this text if there is one."""
         side = self.sides[who]
         owner = {"user_id": user} if user else {}
         visible, body = side.model.visible(user), {"query": text, "limit": 200, **owner}

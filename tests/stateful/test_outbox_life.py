@@ -28,7 +28,7 @@ from tests import makers
 from tests.stateful import forms, need, run, step
 
 TOPIC = "test.life"
-MAX_ATTEMPTS = 3  # attempts
+MAX_ATTEMPTS = 3
 BATCH = 3
 OUTCOMES = ("fails", "succeeds", "succeeds", "waits", "fails for good")
 
@@ -37,7 +37,7 @@ numbers = st.integers(0, 5)
 
 
 class Killed(BaseException):
-    """Not an Exception, so that no handler of errors runs, as after kill -9."""
+    """Ends a worker. It is no Exception, so that no error handling runs, as after kill -9."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Side:
 
 
 class OutboxLife(RuleBasedStateMachine):
-    """Two accounts with jobs of one handler, and a worker at a time."""
+    """Two accounts with jobs of one handler, which one worker at a time runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class OutboxLife(RuleBasedStateMachine):
         return side.jobs[job.job_key]
 
     def handle(self, jobs: Sequence[Job]) -> dict[UUID, Exception]:
-        """Run a batch as planned; each job writes a memory, however often it runs."""
+        """Run a batch as planned; a successful job writes one memory, however often it runs."""
         batch = [self.planned(job) for job in jobs]
         for job, each in zip(jobs, batch, strict=True):
             each.attempts += 1
@@ -136,7 +136,7 @@ class OutboxLife(RuleBasedStateMachine):
         paused_until.clear()
         for side in self.sides:
             for each in side.jobs.values():
-                # Its workers have died as often as it may be tried.
+                # Its workers have died, and it has no attempt left.
                 if each.state == "PENDING" and each.is_due and each.attempts >= MAX_ATTEMPTS:
                     each.attempts, each.state, each.has_error = each.attempts + 1, "FAILED", True
         deliver_due("default", task=self.task)
@@ -176,7 +176,7 @@ class OutboxLife(RuleBasedStateMachine):
 
     @step(by_task=st.booleans())
     def release_the_dead(self, by_task: bool) -> None:  # noqa: FBT001
-        """The broker delivers its task again, or its leases expire."""
+        """Release the jobs of a dead worker: its task is redelivered, or its leases expire."""
         need(self.batch)
         if by_task:
             assert release(self.task) == len(self.batch)
@@ -221,7 +221,7 @@ class OutboxLife(RuleBasedStateMachine):
             assert {key for key, each in side.jobs.items() if each.state == "SUCCEEDED"} == done
 
     def teardown(self) -> None:
-        """Everything can be finished, and is done once."""
+        """Finish all jobs, and check that each took effect once."""
         if self.batch:
             self.release_the_dead(by_task=True)
         for who, side in enumerate(self.sides):
@@ -231,7 +231,7 @@ class OutboxLife(RuleBasedStateMachine):
         self.pass_time()
         self.deliver_all()
         for who in range(2):
-            self.replay(who)  # those whose workers died too often
+            self.replay(who)  # jobs whose workers died too often
         self.deliver_all()
         self.deliveries_are_as_planned()
         for side in self.sides:

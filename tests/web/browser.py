@@ -25,17 +25,18 @@ from tests.databases import get_pool
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WIDTHS = (320, 390, 900, 1280)  # the last one stays
+WIDTHS = (320, 390, 900, 1280)  # pixels; pages have the last one afterwards
 HEIGHT = 800
 PATIENCE = 20_000  # milliseconds; a busy machine takes long
-# Each theme and each language once; `make browser` sees every page in all four.
+# By default, two combinations of theme and language alternate between pages. `make browser`
+# inspects every page in all four.
 WHOLE_MATRIX = os.environ.get("WHOLE_MATRIX") == "1"
 MATRIX = [*product(("light", "dark"), ("en", "zh-hans"))]
 IN_TURN = cycle([("light", "en"), ("dark", "zh-hans")])  # one for each page that is inspected
-LOOKS = (("light", "en", 1280), ("dark", "zh-hans", 390))  # of pictures
-# Copies of the style sheets would serve a single rule, which is experimental and off.
+LOOKS = (("light", "en", 1280), ("dark", "zh-hans", 390))  # of screenshots
+# axe would load the style sheets only for one rule, which is experimental and off.
 AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
-# A whole result names the elements of every rule that holds, and takes long to transfer.
+# A full result also lists the elements that pass each rule, which takes long to transfer.
 LIST_VIOLATIONS = """
 async (options) => {
   const {violations} = await axe.run(options);
@@ -151,9 +152,10 @@ class Visitor:
         self.page.context.add_cookies([{"name": name, "value": value, "url": self.base}])
 
     def inspect(self, path: str) -> list[str]:
-        """What is wrong with a page, from wide to narrow.
+        """Return the accessibility errors of a page, and the widths at which it is too wide.
 
-        In one theme and language, pages taking turns; in both of both for `make browser`.
+        The page is opened in the next theme and language of `IN_TURN`, or with `WHOLE_MATRIX` in
+        both themes and both languages.
         """
         errors = []
         for theme, language in MATRIX if WHOLE_MATRIX else [next(IN_TURN)]:
@@ -175,12 +177,12 @@ class Visitor:
                 self.page.screenshot(path=shot, full_page=True)
 
     def barriers(self) -> list[str]:
-        """The accessibility violations found by axe."""
+        """Return the accessibility violations found by axe."""
         self.page.evaluate(AXE_SCRIPT)
         return list(self.page.evaluate(LIST_VIOLATIONS, AXE))
 
     def _overflows(self) -> list[str]:
-        """The widths at which the page scrolls sideways."""
+        """Return a message for each width at which the page scrolls sideways."""
         excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         errors = []
         for width in WIDTHS:
@@ -191,7 +193,7 @@ class Visitor:
 
 
 def _press_when_loaded(page: Page) -> None:
-    """Let keys wait for the scripts of a page, which is visible before they have run."""
+    """Make key presses wait for the load event, as a page is visible before its scripts run."""
     press = page.keyboard.press
 
     def press_when_loaded(key: str, **options: Any) -> None:
@@ -207,7 +209,7 @@ def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visi
     page = context.new_page()
     visitor = Visitor(page, base)
 
-    def note(text: str) -> None:  # not the bound method: the library writes on what it is given
+    def note(text: str) -> None:  # not the bound method, because Playwright sets attributes on it
         visitor.violations.append(text)
 
     page.expose_function("tellViolation", note)

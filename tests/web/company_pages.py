@@ -1,4 +1,4 @@
-"""Pages of company sign-in, as an admin fills them in and a person walks through them."""
+"""The form of an admin who sets up company sign-in, and the requests of a person who uses it."""
 
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,7 +31,7 @@ def sign_in_form(provider: IdentityProvider, **more: Any) -> dict[str, Any]:
 
 
 def connect(company: IdentityProvider, client: Client, subject: str) -> Any:
-    """Confirm the question, as a person who is signed in, and walk through the provider."""
+    """Connect the login of a signed-in person: confirm it, then sign in at the provider."""
     question = page(client.get(START))
     link = question.split(f'href="{START}?', 1)[1].split('"', 1)[0].replace("&amp;", "&")
     return company.sign_in(client, subject, **dict(parse_qsl(link)))

@@ -1,4 +1,4 @@
-"""A browser for browser tests that follow each other, a visitor for each test; staff."""
+"""Fixtures of page tests: a shared browser, a visitor for each test, staff, company sign-in."""
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ from tests.web.staff import staff
 
 @pytest.fixture(autouse=True)
 def reset_throttles(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Reset the rate limits by address, because all tests have one."""
+    """Reset the rate limits by client address after a test, because all tests share one address."""
     yield
     if "acme" in request.fixturenames:
         cache.clear()
@@ -32,7 +32,7 @@ _open_browsers = ExitStack()
 
 @pytest.fixture(scope="module")
 def browser() -> Browser:
-    """The browser of this module, which the next one uses, too, if it has browser tests."""
+    """Return the browser, which consecutive modules with browser tests share."""
     if not _browsers:
         _browsers.append(_open_browsers.enter_context(launched()))
     return _browsers[0]
@@ -40,7 +40,7 @@ def browser() -> Browser:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Close the browser before other tests: it runs an event loop in their thread."""
+    """Close the browser before tests without one, as it runs an event loop in their thread."""
     try:
         return (yield)
     finally:
@@ -65,7 +65,7 @@ def reviewer_visitor(visitor: Visitor, alice: User) -> Visitor:
 
 @pytest.fixture
 def superuser(acme: Account) -> Client:
-    """A superuser of Acme in the Django admin."""
+    """Return the client of a superuser who is an admin of Acme, for the Django admin."""
     return makers.signed_in(staff(acme, "boss"))
 
 
@@ -84,6 +84,6 @@ def identities(running_identities: IdentityProvider, settings: Settings) -> Iden
 
 @pytest.fixture
 def company(admin: Client, identities: IdentityProvider) -> IdentityProvider:
-    """The provider, which signs people in to Acme."""
+    """Return the provider, after an admin has set it up for Acme."""
     assert admin.post(SETTINGS, sign_in_form(identities)).status_code == 302
     return identities

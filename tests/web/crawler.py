@@ -1,4 +1,4 @@
-"""A walk over all pages in a browser."""
+"""A crawler that opens all pages in a browser."""
 
 import re
 from collections import deque
@@ -20,7 +20,8 @@ from tests.web.stored_payloads import Planter, packed
 
 NOT_PAGES = ("/admin/", "/knowledge/images/", "/memory/export/", "/v1/")
 AN_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# What ours never hold: addresses that run, attributes that htmx would follow or that would run.
+# Lists what pages of the product never contain: URLs that run scripts, event handlers, and
+# attributes by which htmx or polling would request the canary.
 STRANGE = """
 () => {
   const found = [];
@@ -36,7 +37,8 @@ STRANGE = """
   return found;
 }
 """
-# Where a page leads: links, what htmx asks for, what is polled; and forms, filled with payloads.
+# Lists the URLs that a page leads to: links, requests of htmx, polled parts, and GET forms whose
+# fields are filled with a text.
 LINKS_SCRIPT = """
 (text) => {
   const found = [];
@@ -81,8 +83,8 @@ class Watch:
 
     def noticed(self, visitor: Visitor) -> list[str]:
         """Return and reset everything recorded, including policy violations."""
-        with suppress(Error):  # it left the page
-            visitor.page.evaluate("1")  # what was under way has been told
+        with suppress(Error):  # the browser left the page
+            visitor.page.evaluate("1")  # earlier events have been reported when it returns
         result = [*self.dialogs, *self.requests, *visitor.violations, *visitor.mistakes]
         for each in (self.dialogs, self.requests, visitor.violations, visitor.mistakes):
             each.clear()
@@ -107,7 +109,7 @@ class Met:
     keys: dict[str, set[str]] = field(default_factory=dict)
 
     def is_new(self, where: str) -> bool:
-        """Whether a page of this kind or one of its parameters is new."""
+        """Return whether the kind of the page or one of its parameters is new; record both."""
         parts = urlsplit(where)
         kind, query = AN_ID.sub("", parts.path), set(parse_qs(parts.query, keep_blank_values=True))
         new = kind not in self.keys or not query <= self.keys[kind]
@@ -126,7 +128,10 @@ class Walk:
     harm: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> int:
-        """Return the status. The names of account and user change on each page."""
+        """Open a page, record what its payloads did, and return the status.
+
+        The names of the account and the user change with each page.
+        """
         self.opened += 1
         self.site_data.planter.name(self.site_data.account, self.site_data.boss, self.opened)
         where = self.visitor.base + path
@@ -140,7 +145,7 @@ class Walk:
         return answer.status
 
     def go_everywhere(self, all_pages: Mapping[str, str]) -> set[str]:
-        """Open these pages and every page they link to; return the names of the pages shown."""
+        """Open these pages and the URLs of `leads`; return the names of the pages shown."""
         todo, met, seen = deque(all_pages.values()), Met(), set[str]()
         assert all(met.is_new(path) for path in todo)
         while todo:
@@ -161,7 +166,10 @@ class Walk:
         self.harm += [*page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
 
     def leads(self) -> Iterator[str]:
-        """The URLs of the product that this page links to."""
+        """Yield the URLs of the product with a query that this page leads to.
+
+        `go_everywhere` gets those without a query as an argument.
+        """
         text = packed(self.opened, MAX_QUERY_LENGTH)
         for where in self.visitor.page.evaluate(LINKS_SCRIPT, text):
             parts = urlsplit(where)

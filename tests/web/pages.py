@@ -23,6 +23,6 @@ def page(response: Any, status: int = 200) -> str:
 
 
 def read_confirmation(text: str) -> dict[str, str]:
-    """Return the field by which a page that asks for confirmation sends the values back."""
+    """Return the hidden field of a page that asks for confirmation."""
     [value] = re.findall(r'name="confirmed" value="([^"]*)"', text)
     return {"confirmed": unescape(value)}

@@ -26,7 +26,7 @@ def version_form(entry: MemoryEntry, **more: str) -> dict[str, str]:
 
 
 def opened_id(response: Any) -> str:
-    """The id of the displayed proposal."""
+    """Return the id of the displayed proposal."""
     [results] = re.findall(r'id="waits-([^"]+)"[^>]*aria-current', html(response))
     return str(results)
 

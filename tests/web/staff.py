@@ -58,7 +58,7 @@ from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
-# Postings are too many to look at; sessions and searches belong to people; charts show statistics.
+# Postings are too many to inspect; sessions and searches are private; statistics are in charts.
 # Mismatches are on the Operations page, and notifications on a page of their own.
 NOT_IN_ADMIN = (
     *(
@@ -155,7 +155,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
 
 
 def fill_review_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
-    """Create the rows around proposals, where they are missing."""
+    """Create rows of bulk actions and findings, and missing rows of the review of each entry."""
     now, common = timezone.now(), {"account": account}
     run = BulkRun.objects.create(deed="approve", actor="system", asked=1, created_at=now, **common)
     for number, entry in enumerate(entries):

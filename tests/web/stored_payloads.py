@@ -22,7 +22,7 @@ from tests.web.staff import MODELS
 TEXTS = [payload.text for payload in PAYLOADS]
 ESCAPED = {text: json.dumps(text)[1:-1] for text in TEXTS}
 WORD = "the-word-of-somebody"
-# What only our own code writes, and reads back: nobody's words.
+# Columns that only the product writes and reads; they contain no text of users.
 OURS = re.compile(
     r"sha256$|hash$|digest$|signature$|^key_id$|^prefix$|fingerprint$|_by$|^(actor|holder|rater)$"
     r"|^(topic|job_key|handler|queue|collection|index_versions?|shape|language|password|slug)$"
@@ -54,7 +54,7 @@ OUR_COLUMNS = {
     "context_contextinput.rest",
 }
 JSON_TEXTS = {"context_contextbody.text"}
-# JSON as the product keeps it, where the rows of tests say nothing.
+# JSON values as the product stores them, for columns that the rows of tests leave empty.
 _TEXT = {"text": WORD, "title": WORD, "url": WORD, WORD: [WORD]}
 _TOOL = {"tool": {"prefer": [WORD], "deny": [WORD]}}
 _ENTRY = {"title": WORD, "slots": _TEXT, "tags": [WORD], "entities": [WORD], "sources": [_TEXT]}
@@ -83,7 +83,7 @@ SHAPES: dict[str, Any] = {
 
 
 def columns_of(model: type[models.Model]) -> "Iterator[models.Field[Any, Any]]":
-    """The columns with text of users."""
+    """Yield the columns with text of users."""
     for column in model._meta.concrete_fields:
         inner = getattr(column, "base_field", column)
         if not isinstance(inner, models.CharField | models.TextField | models.JSONField):
@@ -159,7 +159,7 @@ class Planter:
         row: dict[str, Any],
         number: int,
     ) -> dict[str, Any]:
-        """The values of the columns of a row."""
+        """Return payloads for the columns of a row, and record them in `planted`."""
         values: dict[str, Any] = {}
         for column in columns:
             name, room = _name(model, column), _room(column)
@@ -194,7 +194,7 @@ class Planter:
         return value
 
     def _each(self, value: Any, texts: Sequence[str]) -> Sequence[Sequence[str]]:
-        """One payload at a time, if the value contains a placeholder."""
+        """Return the payloads one by one if the value contains a placeholder, else together."""
         if any(_holds(value, word) for word in self.words):
             return [[text] for text in texts]
         return [texts]
@@ -207,13 +207,13 @@ def _shaped(value: Any, shape: Any) -> Any:
 
 
 def _room(column: "models.Field[Any, Any]") -> int:
-    """The length limit of a column in which not all payloads fit, or 0."""
+    """Return the length limit of a column that is too short for all payloads, or 0."""
     most = getattr(column, "max_length", None) or 0
     return most if most < len(" ".join(TEXTS)) else 0
 
 
 def packed(number: int, room: int) -> str:
-    """As many payloads as fit; sixty rows hold them all."""
+    """Return as many payloads as fit into `room` characters; sixty rows contain them all."""
     start = 3 * number + number // 20
     turned = [TEXTS[(start + i) % len(TEXTS)] for i in range(len(TEXTS))]
     text = turned[0]
@@ -225,7 +225,7 @@ def packed(number: int, room: int) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in a value, including keys."""
+    """Yield every text in a value, including keys."""
     if isinstance(value, Jsonb):
         yield from _strings(value.obj)
     elif isinstance(value, str):

@@ -52,7 +52,7 @@ def test_every_model_has_a_list_with_search_and_filters() -> None:
 
 @pytest.fixture
 def without_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the list of all tables out of the pages, which takes each of them long."""
+    """Leave out the sidebar with the list of all tables, which slows down every page."""
     monkeypatch.setattr(admin.site, "get_app_list", lambda _request, app_label=None: [])
 
 
@@ -97,7 +97,7 @@ def test_other_accounts_are_hidden(superuser: Client, rival: Account) -> None:
 def test_query_count(superuser: Client, acme: Account, subtests: pytest.Subtests) -> None:
     fill(acme)
     few = {model: look(superuser, model) for model in MODELS}
-    fill(acme, 12)  # two of them are known
+    fill(acme, 12)  # two of them exist
     for i in range(5):
         makers.member(acme, f"m{i}", role="editor")
     for model in MODELS:

@@ -1,4 +1,4 @@
-"""Bulk actions on proposals: exact counts, and undone as one."""
+"""Bulk actions on proposals: exact counts, and the undo of a whole action."""
 
 import re
 
@@ -32,7 +32,7 @@ def find_undo_url(answer: str) -> str:
 
 
 def group_fields(dialogue: str) -> dict[str, str]:
-    """Return what the form states about the group of all proposals."""
+    """Return the field by which the form identifies the proposals of the group."""
     return dict(re.findall(r'name="(expected)" value="([^"]+)"', dialogue))
 
 
@@ -69,7 +69,7 @@ def test_entry_page_undoes_only_its_entry(reviewer: Client, acme: Account) -> No
     answer = html(reviewer.post(BULK, form, headers=REVIEW))
     assert reviewer.post(f"{entry_url('undo', entries[0])}?version=2").status_code == 302
     assert statuses(acme) == ["proposed", "rejected", "rejected"]
-    reviewer.post(find_undo_url(answer), headers=REVIEW)  # the whole of it: what is left of it
+    reviewer.post(find_undo_url(answer), headers=REVIEW)  # undoes the rest of the bulk action
     assert statuses(acme) == ["proposed"] * 3
     assert reviewer.post(f"{entry_url('undo', entries[1])}?version=3").status_code == 302
     assert statuses(acme) == ["proposed", "rejected", "proposed"], "so is having taken it back"
@@ -193,7 +193,7 @@ def test_group_decision_needs_the_texts_of_the_dialog(reviewer: Client, acme: Ac
 def start_run_of_two_parts(
     reviewer: Client, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    """Approve three proposals by jobs, two and one at a time. Return the URL of the progress."""
+    """Approve three proposals in two jobs; return the URL of the page with the progress."""
     for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
         monkeypatch.setattr(f"{module}.PART_SIZE", 2)
     propose(account, "First words.", "Second words.", "Third words.")
@@ -238,7 +238,7 @@ def test_run_with_a_failed_job_can_be_undone(
     assert "The run failed." not in html(reviewer.get(place))
     with acting(acme):
         assert retry_deliveries(acme.pk) == 1
-    makers.settle()  # what was undone is not decided any more
+    makers.settle()  # the retried job decides nothing, because the run was undone
     assert set(statuses(acme)) == {"proposed"}
 
 

@@ -79,7 +79,7 @@ def test_pages_about_many_calls_are_accessible(visitor: Visitor, acme: Account, 
 
 
 def fill_days(account: Account) -> None:
-    """Some weeks of calls of many agents, with a tool that is never called."""
+    """Create calls of many agents during some weeks, with a tool that is never called."""
     set_prices(account, small={"input": 2, "cached": 0.5, "output": 8})
     tools = [tool("search_manual"), tool("book_room", words=400)]
     for ago in range(24):

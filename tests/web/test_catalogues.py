@@ -1,6 +1,6 @@
-"""Both languages are complete: nothing untranslated, nothing forgotten, nothing stale.
+"""The message catalogues of both languages are complete, translated and compiled.
 
-After a change of words: manage.py makemessages --all --ignore .venv --ignore tests --no-wrap
+After a change of messages: manage.py makemessages --all --ignore .venv --ignore tests --no-wrap
 --no-obsolete --add-location file; translate (English repeats the source); manage.py
 compilemessages --ignore .venv.
 """
@@ -80,7 +80,7 @@ def test_source_messages_are_in_the_catalogues(tmp_path: Path) -> None:
         shutil.copytree(settings.BASE_DIR / source, tmp_path / source)
     (tmp_path / "locale").mkdir()
     command = [sys.executable, "-m", "django", "makemessages", "--locale", "en", "--verbosity", "0"]
-    environment = {"PATH": os.environ["PATH"]}  # without settings, it reads what lies here
+    environment = {"PATH": os.environ["PATH"]}  # without settings, it reads the current folder
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     result = names(polib.pofile(str(tmp_path / "locale" / "en" / "LC_MESSAGES" / "django.po")))
     for locale in LOCALES:

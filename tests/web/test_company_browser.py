@@ -1,4 +1,4 @@
-"""Company sign-in in a browser: set-up by an admin, the walk through the provider, a refusal."""
+"""Company sign-in in a browser: set-up by an admin, sign-in at the provider, a refusal."""
 
 import pytest
 from playwright.sync_api import expect

@@ -20,7 +20,7 @@ from tests.web.pages import page
 
 @pytest.fixture
 def noor(company: IdentityProvider) -> Client:
-    """Noor, who has just signed in through the company."""
+    """Return the client of Noor, who has just signed in through the company."""
     company.put("noor", groups=["staff"])
     return sign_in(company)
 

@@ -1,4 +1,4 @@
-"""Company sign-in with SAML: the same rules, another way there and back."""
+"""Company sign-in with SAML, under the same rules as with OpenID Connect."""
 
 from html import unescape
 from typing import Any

@@ -40,7 +40,7 @@ def test_edit_changes_only_its_fields(reviewer: Client, acme: Account, entry: Me
     after = now(acme, entry)
     assert (after.tags, after.content, after.version) == (["gate", "hours"], entry.content, 2)
     assert reviewer.post(address, form(tags="gate, hours", version=2)).status_code == 302
-    assert now(acme, entry).version == 2  # the same again is no change
+    assert now(acme, entry).version == 2  # the same input again is no change
 
 
 def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryEntry) -> None:

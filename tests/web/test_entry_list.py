@@ -161,7 +161,7 @@ def test_second_page_and_query_count(
     assert missing(text, "51 to 60 of 60", "Tea number 59.") == []
     assert "Tea number 9." not in text
     for query, most in (("", 14), ("?status=active&embedding=READY&tag=x", 14), ("?q=tea", 24)):
-        reviewer.get(f"/memory/{query}")  # what is looked up once a minute is known
+        reviewer.get(f"/memory/{query}")  # fills the caches that expire after a minute
         with max_queries(most):
             assert reviewer.get(f"/memory/{query}").status_code == 200, query
 
@@ -185,7 +185,7 @@ def test_long_list_is_counted_and_shown_up_to_a_limit(
     assert text.index("Tea number 3.") < text.index("Tea number 5.")
     listing = Listing.from_params(acme.pk, QueryDict("sort=-access_count"))
     with acting(acme):
-        assert [*listing.ids()][:2] == [entries[0].pk, entries[3].pk]  # as exports have them
+        assert [*listing.ids()][:2] == [entries[0].pk, entries[3].pk]  # the order of exports
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_ndjson_round_trip(
     raw = export_bytes(reviewer, "ndjson", "kind=fact")
     lines = [json.loads(line) for line in raw.splitlines()]
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]
-    # All of it, into an installation that has nothing yet.
+    # A full export is imported into an account without memories.
     whole = export_bytes(reviewer, "ndjson", "sort=created_at")
     assert {*whole.splitlines()} == {*b"".join(export_account(acme.pk)).splitlines()}
     (tmp_path / "all.ndjson").write_bytes(whole)
@@ -120,6 +120,6 @@ def test_ndjson_round_trip(
 
 
 def erase_all(account: Account) -> None:
-    """Free the ids for another account."""
+    """Delete all memories, so that another account can import their ids."""
     with acting(account):
         MemoryEntry.objects.of(account).delete()

@@ -1,4 +1,4 @@
-"""What surrounds a filtered list and follows its filters."""
+"""Parts of a page around a filtered list that change with the filters."""
 
 import pytest
 from django.test import Client

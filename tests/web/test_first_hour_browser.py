@@ -55,7 +55,7 @@ class Hands:
 
 @pytest.fixture
 def secret(acme: Account, site: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The secret of the app of Ada, an admin of an account with demo data."""
+    """Create an account with demo data; return the secret of the authenticator app of its admin."""
     freeze(monkeypatch)
     makers.member(acme, "ada", role="admin")
     signed_in = Client()

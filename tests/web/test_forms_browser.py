@@ -57,7 +57,7 @@ def test_dialog_stays_for_selections_and_asks_before_words_are_discarded(client:
     expect(words).to_be_visible()
     words.clear()
     words.press_sequentially("coffee")
-    for _each in range(3):  # browsers ignore the refusal of a second one in a row
+    for _each in range(3):  # browsers let a page cancel only the first Escape in a row
         page.once("dialog", refuse)
         page.keyboard.press("Escape")
         expect(words).to_have_value("coffee")
@@ -177,7 +177,7 @@ def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     assert len(held) == 1
     page.evaluate("htmx.config.timeout = 100")
     page.get_by_role("button", name="Send").click()  # no answer comes
-    # It does not say that nothing was sent.
+    # The notice does not claim that nothing was sent.
     expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
     page.get_by_role("button", name="Close").click()
     page.route("**/rows/", lambda route: route.abort())  # nor if the connection breaks

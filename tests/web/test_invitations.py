@@ -188,7 +188,7 @@ def test_former_admin_leaves_no_open_invitations(
 def test_invitation_of_a_former_admin_that_was_not_revoked_does_not_work(
     admin: Client, acme: Account, ada: User, alice: User
 ) -> None:
-    """It was written while the role of its sender changed."""
+    """It was created while the role of its sender changed, so the change did not revoke it."""
     link = invite(admin, role="admin")
     row = makers.get(Invitation, acme)
     makers.update(Membership, acme, {"user": ada}, role="editor")

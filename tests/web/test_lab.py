@@ -84,8 +84,8 @@ def test_bar_ends_at_the_sum(parts: dict[str, float]) -> None:
 def tea(
     acme: Account, rival: Account, provider: FakeProvider, settings: Settings
 ) -> dict[str, MemoryEntry]:
-    """Memories about tea, some of them hidden."""
-    settings.EMBEDDING_DEADLINE = 30  # on a busy machine, too, the question has a meaning
+    """Create memories about tea, some of them hidden; return them by a short name."""
+    settings.EMBEDDING_DEADLINE = 30  # enough on a busy machine
     makers.write(rival, "Rival tea is served at noon.", user_id="ada")
     new = {
         "noon": NewEntry(text="Tea is served at noon.", user_id="ada"),
@@ -140,7 +140,7 @@ def test_lab_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None
 
 
 def sums(text: str) -> Sequence[tuple[float, float]]:
-    """Each score of a page, and the sum of its parts."""
+    """Return each score of a page with the sum of its parts."""
     bars = [
         sum(float(value) for value in re.findall(r'data-value="([^"]+)"', svg))
         for svg in re.findall(r'<svg class="parts".*?</svg>', text, re.DOTALL)
@@ -174,7 +174,8 @@ def test_page_shows_results_their_scores_and_the_endpoint(
     both = {**query, "limit": "1", "compare": "on"}
     first = html(reviewer.get("/lab/", both))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
-    # Six searches: each way as agents ask, further down, and over what is kept back.
+    # Six searches, three for each side: as agents search, beyond the limit, and for memories that
+    # are not visible.
     with max_queries(100):
         other = html(reviewer.get("/lab/", {**both, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other

@@ -61,7 +61,7 @@ def test_person_judges_a_result_of_the_lab(
     assert (stored.question, stored.user_id, stored.entry_id) == (QUESTION, "mira", entry.pk)
     assert (stored.label, stored.source) == ("relevant", "person")
     assert PRESSED_BUTTON in page(reviewer.get(reverse("memory:lab"), query))
-    # The same viewer only: for another, it is another question.
+    # A judgement applies to its viewer only: for another viewer, it is another question.
     other = page(reviewer.get(reverse("memory:lab"), query | {"agent_id": "a"}))
     assert PRESSED_BUTTON not in other
 

@@ -20,7 +20,7 @@ from tests.web.proposals import REVIEW, entry_url, opened_id, propose, submit, v
 
 @pytest.fixture
 def bob(acme: Account) -> Client:
-    """A second reviewer."""
+    """Return the client of a second reviewer."""
     client = Client()
     client.force_login(makers.member(acme, "bob", role="editor"))
     return client
@@ -88,7 +88,7 @@ def test_open_page_renews_its_lease(reviewer: Client, bob: Client, acme: Account
     same = reviewer.get(pulse, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     propose(acme, "Second words.")
-    link = f'hx-get="/review/?at={first.pk}&amp;need=new"'  # it keeps the selection
+    link = f'hx-get="/review/?at={first.pk}&amp;need=new"'  # keeps the open proposal and the group
     assert missing(html(reviewer.get(pulse, headers=HTMX)), "1 new proposal.", link) == []
     bob.post(entry_url("review_take", first))
     assert "Bob took over this proposal" in html(reviewer.get(pulse, headers=HTMX))
@@ -145,7 +145,7 @@ def test_queue_is_paginated(reviewer: Client, acme: Account, max_queries: MaxQue
         with max_queries(30) as queries:
             reviewer.get(address)
         query = [each["sql"] for each in queries if not each["sql"].startswith(BOOKKEEPING)]
-        # Here `acting` is nested: it puts back what was, with one statement more.
+        # In a test `acting` is nested: it restores the previous account with one more statement.
         assert len(query) - 1 <= 12, "\n".join(query)
     with max_queries(20):
         assert len(reviewer.get("/review/?page=3").context["page"]) == 60 - 2 * PAGE

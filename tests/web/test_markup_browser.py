@@ -1,6 +1,6 @@
-"""What people and agents write never becomes markup (ASVS 1.2.1, 3.2.2).
+"""Texts of people and agents are never interpreted as markup (ASVS 1.2.1, 3.2.2).
 
-Sixty payloads stand in every text of an account, and every page there is is opened.
+Sixty payloads are stored in every text column of an account, and every page is opened.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,8 @@ QUERIES = {
     "memory:forget_these": "?kind=fact",
     "rules:move": "?to=shadow",
 }
-# Tables whose rows are too few, or too much bound to others, to hold all payloads in short columns.
+# Short columns that do not hold all payloads, because their tables have few rows, which the
+# planter cannot copy.
 FEW = {
     *("accounts_account.name", "rules_rulefeedback.run_id", "knowledge_knowledgetext.revision"),
     *(f"context_contextsummary.{name}" for name in ("conversation_id", "thread_id", "user_id")),
@@ -85,7 +86,7 @@ def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch
         route.fulfill(body=body, headers=headers)
 
     visitor.page.route("**/careless/", answer)
-    # Asked for is enough: nobody is led away from the page that is next.
+    # The request itself is recorded. The status 204 keeps the browser on the page.
     visitor.page.route("**/canary", lambda route: route.fulfill(status=204))
     for payload in PAYLOADS:
         page.append(payload.careless())
@@ -129,7 +130,7 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
 
 
 def grow(account: Account, word: str) -> None:
-    """Add rows that cannot be copied."""
+    """Create rows of tables whose rows the planter cannot copy."""
     for number in range(40):
         makers.member(account, f"m{number}", role="editor")
         rule(account, f"Draft {number} {word}")
@@ -144,7 +145,7 @@ def grow(account: Account, word: str) -> None:
 
 
 def pages(site_data: SiteData) -> Iterator[tuple[str, str]]:
-    """The name and URL of every page."""
+    """Yield the name and URL of every page."""
     names = site_data.names
     of_topics = replace(names, entry=site_data.topic)
     for name, path in ROUTES.items():
@@ -158,7 +159,7 @@ def pages(site_data: SiteData) -> Iterator[tuple[str, str]]:
 
 
 def tables(account: Account) -> Iterator[str]:
-    """Every list of the Django admin, and one row of each."""
+    """Yield the URLs of every list of the Django admin, and of one row of each."""
     for model in MODELS:
         yield address(model)
         with acting(account):
@@ -175,7 +176,7 @@ def test_no_payload_becomes_markup(
     visitor.sign_in(site_data.boss)
     walk = Walk(visitor, watch, site_data)
     all_pages = dict(pages(site_data))
-    # Only the addresses in e-mails open these.
+    # These pages open only with a signed link from an e-mail.
     in_emails = {"web:invitation", "web:unsubscribe"}
     assert set(all_pages) - walk.go_everywhere(all_pages) == in_emails
     first, *others = tables(site_data.account)

@@ -19,7 +19,7 @@ from tests.web.proposals import REVIEW, entry_url, propose, submit
 
 @pytest.fixture
 def pair(reviewer: Client, acme: Account) -> tuple[MemoryEntry, MemoryEntry]:
-    """A memory, and a similar proposal."""
+    """Return a memory and a similar proposal."""
     existing, new = propose(
         acme,
         "Maren Holt prefers e-mail to phone calls.",

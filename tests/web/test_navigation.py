@@ -1,4 +1,4 @@
-"""The navigation: groups, sub-pages of settings, and what is remembered."""
+"""The navigation: groups, which a browser can collapse, and the tabs of the settings."""
 
 import re
 

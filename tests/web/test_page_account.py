@@ -1,4 +1,4 @@
-"""Pages of another account than the selected one: a second tab switched, or a message links."""
+"""Pages of another account than the selected one: in an older tab, or from a link in a message."""
 
 from uuid import uuid4
 

@@ -43,7 +43,7 @@ def statements(client: Client, path: str) -> tuple[int, list[str]]:
 
 
 def addresses(names: Names) -> Iterator[tuple[str, str]]:
-    """Return each page's name with the address of a row, if it has one here."""
+    """Yield the name and URL of each page, with the id of a row if the page needs one."""
     for name in sorted(page.removeprefix(":") for page in PAGES):
         pk = PROBES[name].pk if name in PROBES else ""
         try:

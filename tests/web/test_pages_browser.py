@@ -37,7 +37,7 @@ def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: 
         assert visitor.page.get_by_role("alert").filter(has_text="99").count() == 1
 
 
-# As the page's script does for the other theme.
+# Switches to the light theme as the script of the page does.
 LIGHT = """
 async () => {
   document.documentElement.dataset.theme = "light";
@@ -103,7 +103,7 @@ def test_topics_are_merged_and_restored_by_keyboard(
     assert [*visitor.inspect("/topics/"), *visitor.inspect(address)] == []
     visitor.go(address)
     page = visitor.page
-    expect(page.locator(".map circle.own")).to_have_count(4)  # its memories, and the key
+    expect(page.locator(".map circle.own")).to_have_count(4)  # its three memories and the legend
     page.select_option("#into", str(tea.pk))
     page.locator("#into").press("Tab")
     page.keyboard.press("Enter")
@@ -126,7 +126,7 @@ GUIDE = f"# Oolong {LONG}\n\nOolong is partly oxidised.\n\n" + "\n\n".join(
 def test_knowledge_pages_are_accessible_and_a_question_is_compared(
     visitor: Visitor, acme: Account, ada: User, provider: FakeProvider
 ) -> None:
-    """Every knowledge page, with data too long for it."""
+    """Inspect every knowledge page with texts and words that are too long for it."""
     delivery = deliver(
         acme,
         {f"{LONG}.md": GUIDE, "茶.md": "# 普洱\n\n用沸水冲泡。", "b.docx": b"broken"},

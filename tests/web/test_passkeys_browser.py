@@ -34,7 +34,7 @@ def authenticator(visitor: Visitor) -> Iterator[None]:
 
 @pytest.fixture
 def named(visitor: Visitor, alice: User) -> Visitor:
-    """Alice, at an address with a host name: passkeys need one."""
+    """Return the visitor of Alice at an address with a host name, which passkeys need."""
     visitor.base = visitor.base.replace("127.0.0.1", "localhost")
     enter_password(visitor, alice)
     return visitor
@@ -102,7 +102,7 @@ def test_pressing_twice_asks_for_the_passkey_once(named: Visitor) -> None:
     page = named.page
     page.evaluate(HOLD_REQUESTS)
     page.get_by_role("button", name="Sign in with a passkey").dblclick()
-    for _each in range(50):  # a page of ours evaluates no text that it would wait by
+    for _each in range(50):  # the policy forbids the `eval` of `wait_for_function`
         if page.evaluate("window.requests"):
             break
         page.wait_for_timeout(100)

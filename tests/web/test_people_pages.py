@@ -31,7 +31,7 @@ PAGE, EXPORT = reverse("context:person"), reverse("context:person_export")
 
 @pytest.fixture
 def mira(acme: Account, rival: Account) -> None:
-    """Data of Mira in Acme, of another person, and of another Mira in another account."""
+    """Create data of Mira and another person in Acme, and of a Mira in another account."""
     makers.write(acme, "Prefers e-mail to phone calls.", user_id="mira", run_id="tea-1")
     makers.write(acme, "Jonas keeps bees.", user_id="jonas")
     makers.write(rival, "A secret of the rival.", user_id="mira")

@@ -26,7 +26,7 @@ def settings_of(account: Account) -> MemorySettings:
 
 
 def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
-    """Memories unchanged for this many days."""
+    """Write memories that were last changed this many days ago."""
     new = makers.write(account, *texts, kind=kind, user_id="ada")
     then = timezone.now() - timedelta(days=days_ago)
     ids = [entry.pk for entry in new]

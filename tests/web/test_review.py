@@ -201,7 +201,7 @@ def test_names_in_metadata_and_sources_are_free(reviewer: Client, acme: Account)
 
 
 def test_every_flag_has_a_warning() -> None:
-    assert set(WARNING_TEXTS) == {*FLAGS, "flood", "look_alike"}  # of its text, and of its writer
+    assert set(WARNING_TEXTS) == {*FLAGS, "flood", "look_alike"}  # of texts, and of their writers
 
 
 def test_similar_entries_are_shown(reviewer: Client, acme: Account) -> None:

@@ -36,7 +36,7 @@ def status(account: Account, text: str) -> tuple[str, bool]:
 def opened(page: Page, text: str) -> None:
     """Wait for the proposal with this text."""
     expect(page.locator(".proposal-text")).to_have_text(text)
-    page.wait_for_load_state()  # keys are heard once the scripts are there
+    page.wait_for_load_state()  # shortcuts work once the scripts have run
 
 
 @pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.long)])
@@ -98,7 +98,7 @@ def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> 
     page = reviewer.page
     opened(page, "First words.")
     expect(page.get_by_text("Alice is reviewing this proposal.")).to_be_visible()
-    page.keyboard.press("a")  # nothing is there to be pressed
+    page.keyboard.press("a")  # does nothing, because the page has no button to approve
     page.keyboard.press("t")
     expect(page.locator("#do-approve")).to_be_visible()
     page.keyboard.press("a")
@@ -150,7 +150,7 @@ def finds_it_with_its_history(page: Page) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Borealis").click()
     history = page.locator(".timeline > li")
-    expect(history).to_have_count(6)  # added, approved, taken back, pinned, changed, approved
+    expect(history).to_have_count(6)  # added, approved, undone, pinned, changed, approved
     expect(history.locator(".badge-state", has_text="Verified")).to_have_count(6)
 
 
@@ -167,21 +167,21 @@ def test_reviewer_decides_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     page.get_by_role("link", name="Review proposals").click()
     expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
 
-    # One key decides, and the next one is there.
+    # One key decides, and the next proposal opens.
     opened(page, KETTLE)
     page.keyboard.press("a")
     opened(page, MAIL)
     expect(page.locator("[data-count='memory:review']").first).to_have_text("2")
     assert status(acme, KETTLE) == ("active", False)
 
-    # One key takes it back.
+    # One key undoes the decision.
     page.keyboard.press("u")
     opened(page, KETTLE)
     expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
     expect(page.locator(".notice", has_text="Undone")).to_be_visible()
     assert status(acme, KETTLE) == ("proposed", False)
 
-    # A pinned proposal stays in hand; j and k go through the queue.
+    # A pinned proposal stays open; j and k go through the queue.
     page.keyboard.press("p")
     expect(page.locator(".proposal .badge-state", has_text="Pinned")).to_be_visible()
     page.keyboard.press("j")
@@ -192,7 +192,7 @@ def test_reviewer_decides_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     opened(page, MAIL)
     expect(page.locator("[data-opens] a:focus")).to_contain_text(MAIL)
 
-    # A rejection asks why, and Enter sends it; the focus stays in the queue.
+    # A rejection asks for a reason, and Enter sends it; the focus stays in the queue.
     page.keyboard.press("r")
     expect(page.locator("#reason")).to_be_focused()
     page.keyboard.type("she asked for calls")
@@ -234,7 +234,7 @@ def test_second_decision_is_refused(reviewer: Visitor, acme: Account) -> None:
     assert status(acme, KETTLE) == ("active", False)
     colleague.close()
 
-    # A key pressed again while the first press is on its way decides nothing more.
+    # A second press during the request of the first one decides nothing.
     page.evaluate("for (const _ of [1, 2]) document.getElementById('do-approve').click()")
     opened(page, LYON)
     expect(page.locator("[data-count='memory:review']").first).to_have_text("1")

@@ -31,7 +31,7 @@ def decides(account: Account, number: int, outcome: str = "") -> None:
 
 
 def writes(page: Page) -> None:
-    """Edit the form, then the JSON; each follows the other."""
+    """Edit the form and then the JSON; each is updated from the other."""
     page.keyboard.press("n")
     page.fill("#id_name", "No grep 规则")
     lines = page.locator("[name=if_path]")

@@ -95,7 +95,7 @@ def test_palette_opens_after_going_back(reviewer_visitor: Visitor) -> None:
     page.keyboard.type("kettle")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search/?q=kettle")
-    with page.expect_event("load"):  # a part would leave scripts with elements that are gone
+    with page.expect_event("load"):  # a swap would leave scripts with elements that were removed
         page.go_back()
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()

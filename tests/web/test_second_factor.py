@@ -37,7 +37,7 @@ def sign_in(user: User, **more: str) -> tuple[Client, Any]:
 
 @pytest.fixture
 def alice_client(alice: User) -> Client:
-    """Alice, who has just entered her password."""
+    """Return the client of Alice, who has just entered her password."""
     return sign_in(alice)[0]
 
 
@@ -199,7 +199,7 @@ def test_admin_removes_a_lost_factor(
 def test_admin_of_one_account_keeps_off_other_logins(
     admin: Client, alice_client: Client, alice: User, acme: Account, rival: Account
 ) -> None:
-    """Whoever can remove the factor of a person weakens all accounts of this person."""
+    """The removal of a person's second factor weakens all accounts of this person."""
     add_app(alice_client)
     with acting(rival):
         add_member(account_id=rival.pk, user=alice, role="editor", actor=SYSTEM)

@@ -40,7 +40,7 @@ def say(account: Account, run_id: str, *texts: str, **values: Any) -> None:
 
 @pytest.fixture
 def tea(acme: Account) -> None:
-    """A session with a message, an assembled call, an archived result and a rule decision."""
+    """Create a session with a message, a call, an archived tool result and a rule decision."""
     say(acme, "tea-1", "When does the tea room open?")
     call(
         acme,

@@ -36,7 +36,7 @@ POLICY = {
 }
 
 
-# Every address of the product and of the stock admin, and what answers there.
+# The view of every address of the product and of the stock admin.
 VIEWS = {
     "/" + re.sub(r"<.*?>|\(.*", str(uuid7()), path.replace("<int:pk>", "1")): pattern.callback
     for path, pattern in ROUTES
@@ -215,7 +215,7 @@ def test_every_url_carries_the_policy(client: Client, db: None) -> None:
 
 @pytest.mark.promise(35)
 def test_every_post_needs_a_csrf_token(acme: Account) -> None:
-    """ASVS 3.5.1: nor may another site use the token."""
+    """A request of another site is refused even with the token (ASVS 3.5.1)."""
     forger = Client(enforce_csrf_checks=True)
     forger.force_login(staff(acme, "boss"))
     forger.cookies[settings.CSRF_COOKIE_NAME] = token = "t" * 32

@@ -109,14 +109,14 @@ def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
     page = client.page
     settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
     page.evaluate(settling.format("add"))
-    page.keyboard.press("a")  # a key waits
+    page.keyboard.press("a")  # waits until htmx has settled
     page.keyboard.press("/")
     page.keyboard.type("apple pie")
     expect(page.get_by_label("Search everything").first).to_have_value("apple pie")
     assert presses(page) == []
     page.evaluate(settling.format("remove"))
     pressed: list[str] = []
-    for _each in range(50):  # a page of ours evaluates no text that it would wait by
+    for _each in range(50):  # the policy forbids the `eval` of `wait_for_function`
         if pressed := presses(page):
             break
         page.wait_for_timeout(100)

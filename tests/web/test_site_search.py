@@ -1,4 +1,4 @@
-"""Search over everything: what is found, for whom, by which filters, and at which cost."""
+"""Search over everything: results, permissions, filters, and the number of queries."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Codes of an authenticator app, at a time that stands still."""
+"""One-time codes of an authenticator app, with a stopped clock."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pages with errors, next to the real ones."""
+"""Pages for tests, such as ones that fail, in addition to the pages of the product."""
 
 from django.db import OperationalError
 from django.http import HttpResponse

@@ -1,6 +1,6 @@
 """Jobs to interrupt. Each writes its start to a file and its effect to the ledger.
 
-Except ONCE, none checks for an earlier effect, so that a job that runs twice is seen.
+Only ONCE checks for an earlier effect, so that a second run of another job is noticed.
 """
 
 import ctypes
@@ -69,7 +69,7 @@ def commit_effect(job: Job) -> None:
 
 
 def has_effect(job: Job) -> bool:
-    """Return whether the job took effect; others wait until this transaction ends."""
+    """Lock the job until the end of the transaction, and return whether it took effect."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [job.job_key])
     seals = Seal.objects.of(job.account_id)
@@ -78,7 +78,7 @@ def has_effect(job: Job) -> bool:
 
 @task_postrun.connect
 def write_task(task: Any, state: str, **_kwargs: Any) -> None:
-    """Append the name of a task of Celery that ran."""
+    """Append the name and state of a Celery task that ran."""
     _append(settings.DATA_DIR / TASKS, f"{task.name} {state}")
 
 

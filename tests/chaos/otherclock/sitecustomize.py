@@ -1,7 +1,7 @@
 """Loaded by Python from PYTHONPATH in processes under faketime.
 
-Python sleeps until a time of the monotonic clock, which libfaketime (0.9.10) mistakes for the faked
-clock and refuses. Waiting for a duration has the same effect.
+`time.sleep` waits until a time of the monotonic clock, which libfaketime (0.9.10) mistakes for a
+time of the faked clock and rejects. `select` waits for a duration instead.
 """
 
 import select
