@@ -1,1 +1,1 @@
-"""Context: what one model call is given, and what it cost."""
+"""Context: assembly of the input of model calls, and reports of their tokens and cost."""

@@ -1,4 +1,5 @@
 """Knowledge: sources, documents and cited chunks.
 
-Reads: knowledge.retrieval. Writes: knowledge.actions. Pure: chunking, formats, triggers, variants.
+Reads: knowledge.retrieval. Writes: knowledge.actions. Pure: knowledge.chunking,
+knowledge.parsing.formats, knowledge.lore.lorebook_evaluation.
 """

@@ -59,7 +59,7 @@ def _store_archives(
     account_id = settings.account_id
     keys = [result.key_in(account_id) for result in results]
     existing = ToolResultArchive.objects.of(account_id).in_bulk(list(set(keys)))
-    if existing:  # without those that are being erased, which are archived anew
+    if existing:  # results whose archive is being erased are archived again
         remaining = lock_remaining(account_id, {ToolResultArchive: list(existing)})
         existing = {pk: row for pk, row in existing.items() if pk in remaining}
     with recording(account_id, actor, reason="archived from its conversation") as commit:

@@ -68,7 +68,7 @@ def assemble_call(request: AssemblyRequest) -> Recorded:
 
 
 def prepare_call(request: AssemblyRequest) -> PreparedCall:
-    """Collect, retrieve and assemble. Opens `acting` itself; raises TooLarge as above."""
+    """Collect, retrieve and assemble. Opens `acting` itself; raises TooLarge if it cannot fit."""
     moments = [monotonic()]
     collected = collect_input(request)
     moments.append(monotonic())
@@ -85,8 +85,8 @@ def prepare_call(request: AssemblyRequest) -> PreparedCall:
 def store_call(call: PreparedCall) -> Recorded:
     """Record the call, without texts that were erased after their retrieval. Inside `acting`.
 
-    Until the transaction ends, the other texts cannot be erased. So a response that is stored in
-    the same transaction is erased with any of them.
+    The other texts cannot be erased before the transaction ends, so that a later erasure finds a
+    response that is stored in the same transaction.
     """
     request, retrieved, assembled = call.request, call.retrieved, call.assembled
     _lock_archives(request, assembled.collected)
@@ -105,7 +105,8 @@ def store_call(call: PreparedCall) -> Recorded:
 def _lock_archives(request: AssemblyRequest, collected: Collected) -> None:
     """Lock stored archives of results that the call may archive.
 
-    First of all, because their erasure waits for calls with the summaries after it locked them.
+    This lock is taken first, because an erasure also locks archives before it waits for calls with
+    their summaries.
     """
     keys = [result.key_in(request.account_id) for result in collected.archivable.values()]
     if keys:

@@ -31,7 +31,7 @@ from kmapp.outbox.registry import RetryLater
 COMPARE = "context.compare"
 MAX_CALLS = 5_000  # per comparison
 BATCH = 25  # calls in memory at a time
-RUN_SECONDS = 120.0  # after which a run begins no more batches: jobs end after 200 s
+RUN_SECONDS = 120.0  # a run begins no batch after this: jobs are ended after 200 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +107,9 @@ def summarise_comparison(comparison: ContextComparison) -> ComparisonTotals:
 
 
 def run_comparison(account_id: UUID, pk: UUID) -> None:
-    """Begin or continue a comparison; progress is visible after each batch.
+    """Begin or continue a comparison; its progress is stored after each batch.
 
-    Raises RetryLater when the time of a run is over: a later one continues.
+    Raises RetryLater after RUN_SECONDS; the next run continues there.
     """
     until = monotonic() + RUN_SECONDS
     with acting(account_id):

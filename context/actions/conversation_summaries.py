@@ -57,9 +57,9 @@ def store_summary(
 ) -> dict[str, object]:
     """Store the summary, and hand the summarised messages to memory. Inside `acting`.
 
-    Return the decision about memory. Messages of another summary were handed over with it. The
-    next call of a conversation sends its messages again: without a stored summary, they would be
-    handed over again.
+    Return the decision about memory. Every call of a conversation sends all of its messages, so the
+    stored summaries record which of them memory has received. Messages that an earlier summary
+    covers are not handed over again.
 
     Call it before anything that locks the chain: a concurrent call of the conversation waits here
     until this one has handed over its messages.
@@ -89,7 +89,7 @@ def store_summary(
 def _count_flushed(request: AssemblyRequest, bodies: Sequence[UUID]) -> int:
     """Return how many of the first messages were sent to memory with a summary.
 
-    It may be a longer one, one in another language, or one without a text, because it expired.
+    That summary may be longer, in another language, or expired and without a text.
     """
     rows = ContextSummary.objects.of(request.account_id).filter(**request.within.ids())
     flushed = rows.filter(flushed=True).order_by("-covers", "-created_at")
@@ -107,7 +107,7 @@ def _create_summary(
 ) -> ContextSummary | None:
     """Return the new row, or None if another call has stored this summary.
 
-    An expired one, whose messages memory has received, is replaced.
+    An expired row of this summary is replaced. Memory has already received its messages.
     """
     bodies = list(collected.bodies[: summary.covers])
     row = ContextSummary(

@@ -22,10 +22,10 @@ MAX_PARTS = 500  # passages of one result; the rest is found by terms only
 
 
 def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-    """Embed archives for every model in use. Return those without vectors with the reason.
+    """Embed archives for every model in use. Return the errors of those without vectors by id.
 
     They are embedded one by one, because the passages of several could take longer than a job may.
-    Those that no time is left for are postponed.
+    Those for which no time is left are postponed.
     """
     errors: dict[UUID, Exception] = {}
     until = monotonic() + MAX_SECONDS

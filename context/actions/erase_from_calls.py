@@ -39,7 +39,7 @@ WITH used AS (
   SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
 SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
 """
-# The ids are hashed, which `&&` would not do: it would compare each with each part of each call.
+# `= ANY` hashes the ids. The operator `&&` would compare each id with each ref of each call.
 FIND_RETRIEVED = """
 SELECT report_id FROM context_contextinput
  WHERE account_id = %s AND created_at >= %s
@@ -75,9 +75,9 @@ BEFORE_ALL_CALLS = datetime(1970, 1, 1, tzinfo=UTC)
 
 @register_erase_handler
 def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Delete the inputs with erased content, its text, and its titles in reports. Inside `acting`.
+    """Delete the inputs with erased objects, their texts and titles in reports. Inside `acting`.
 
-    Waits for calls with it that are being recorded.
+    Waits for calls with these objects that are being recorded.
     """
     lock_for_erasure(account_id, dict.fromkeys(SOURCE_MODELS.values(), ids))
     _remove_citations(account_id, ids)

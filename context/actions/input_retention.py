@@ -21,8 +21,8 @@ from kmapp.database.steady_clock import steady_time
 BATCH = 1_000
 SCAN_SECONDS = 60  # for a statement that reads the summaries of all conversations
 ONE_DAY = timedelta(days=1)
-# Summaries that do not have to state which messages of their conversation memory has received: it
-# received none with them, or a longer one states it.
+# Condition of summaries that need not record which messages of their conversation memory has
+# received: it received none with them, or a longer summary records the same messages.
 UNNEEDED_SUMMARIES = """
 NOT flushed OR EXISTS (
   SELECT FROM context_contextsummary longer
@@ -54,7 +54,7 @@ def remove_expired_inputs(account_id: UUID) -> int:
     A summary whose messages memory has received loses its text only, so that a later call of the
     conversation does not send them again.
 
-    The day of use of a part is at least that of any input with it, so that a part unused for the
+    A part was last used on the day of its newest input or later, so that a part unused for the
     period and one more day has no references. Opens `acting` itself.
     """
     with acting(account_id):

@@ -1,4 +1,4 @@
-"""Placeholders in messages, instead of long results, which are archived, or of loaded ones."""
+"""Replacement of tool results by placeholders: long ones, which are archived, and loaded ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ def archive_results(
     """Archive long results and replace them by placeholders. Inside `acting`."""
     oversized = list_oversized_slots(messages, preparation.keep_turns, settings.threshold_of)
     existing = find_archived_results(
-        # Not those of other conversations, which are erased earlier.
+        # Only those of this conversation: another one may be erased earlier.
         ToolResultArchive.objects.of(settings.account_id).in_scope(preparation.within),
         settings.account_id,
         list_older_slots(messages, preparation.keep_turns),

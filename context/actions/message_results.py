@@ -1,4 +1,4 @@
-"""Tool results in messages: which are archived, and new archives of the others."""
+"""Tool results in messages: the archives of those that are stored, and drafts for the others."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256

@@ -101,7 +101,7 @@ def _build_report(
 
 def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
     draft = assembled.draft
-    # With the document of a passage, whose chunks do not outlive the next version.
+    # A passage is also cited by its document, because the next version deletes its chunks.
     refs = [
         ref
         for item in draft.snippets

@@ -24,7 +24,7 @@ from kmapp.providers.errors import ProviderError
 from kmapp.search.variants import VARIANTS
 
 VARIED_SOURCES = ("memory", "knowledge")  # variants do not affect lore and rules
-RETRIEVAL_MS = 10_000  # no caller waits
+RETRIEVAL_MS = 10_000  # longer than for a call, because no caller waits
 FAILURES = frozenset(
     {"km_timeout", "km_circuit_open", "km_provider_error", "km_fallback_local", "retrieval_failed"}
 )
@@ -39,7 +39,7 @@ class RecordedCall:
     policy: AssemblyPolicy
     query: str = ""
     retrieval: Mapping[str, Any] | None = None  # retrieval settings; None in rows of older releases
-    snippets_by_variant: Mapping[str, Sequence[Snippet]] = field(default_factory=dict)  # by variant
+    snippets_by_variant: Mapping[str, Sequence[Snippet]] = field(default_factory=dict)
 
 
 def load_recorded_calls(

@@ -51,7 +51,7 @@ def change_settings(
         )
     if unknown := values.keys() - NAMES:
         raise Invalid(f"The setting {min(unknown)!r} does not exist.")
-    # Of the locked settings, so that a key is never kept for an address that it was not set for.
+    # Compare with the locked settings, so that a key is never used for another address.
     values = _prepare_remote(values, settings)
     changed = assign_values(settings, values)
     if not changed:

@@ -21,8 +21,8 @@ def collect_lookup_keys(
 ) -> dict[UUID, list[str]]:
     """Return the lookup keys of the tool results in each stored message.
 
-    `stored` holds the messages in redacted form. A lookup key is a keyed digest of a result, as its
-    archive has it, or the id of an archive that the message names.
+    `stored` holds the messages in redacted form. A lookup key is the keyed digest of a result,
+    which its archive stores too, or the id of an archive that the message names.
     """
     calls = index_calls(messages.values())
     # Once per id, because the result of a call may have thousands of texts.

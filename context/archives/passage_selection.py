@@ -70,8 +70,8 @@ def find_best_sentences(
 ) -> TextPassage:
     """Return the best sentence of a passage with as many neighbours as fit into `limit` tokens.
 
-    Those after it come first. `weights` are of the terms of the query. The best sentence remains
-    even if it is longer.
+    Sentences after it are added before those that precede it. `weights` are those of the query's
+    terms. The best sentence is returned even if it is longer.
     """
     sentences = _sentences(passage)
     worth = [sum(weights.get(term, 0.0) for term in {*terms(each.text)}) for each in sentences]

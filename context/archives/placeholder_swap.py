@@ -1,4 +1,4 @@
-"""Which tool results of a conversation are replaced by placeholders, and which return. Pure."""
+"""Selection of the tool results to replace by placeholders, and of those to load again. Pure."""
 
 import re
 from bisect import bisect_left
@@ -33,7 +33,7 @@ def slot_position(slot: Slot) -> Position:
 
 
 def map_calls(messages: Sequence[Message]) -> Callable[[Slot], ToolCall | None]:
-    """Return a function from a slot to its call: the last one before it, as clients repeat ids."""
+    """Return a function from a slot to its call: the last one before it, if several have its id."""
     by_id: dict[str, list[tuple[int, ToolCall]]] = defaultdict(list)
     for index, message in enumerate(messages):
         for call in list_calls(message):

@@ -38,8 +38,8 @@ NO_FALLBACK = "context.none"  # archives have no second collection
 VECTOR_SHARE = 0.5  # share of the cosine in a passage's score
 CHINESE_VECTOR_SHARE = 0.72
 MIN_SCORE = 0.05  # passages below this score are left out
-# Characters in which a search looks for the best passages: of all results, the best first, and of
-# each one at least. A result may have a million, of which a second's worth is read.
+# Characters in which a search looks for the best passages: in all results together, best first, and
+# at least in each of them. A result may have a million, so that all would take several seconds.
 MAX_SCANNED, MIN_SCANNED = 2_000_000, 10_000
 
 
@@ -183,7 +183,7 @@ def _cosines(account_id: UUID, pk: UUID, query_vector: QueryVector | None) -> di
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    term_share: float  # the share of its words
+    term_share: float  # share of the query's terms that it contains
     similarity: float  # of the passage that is nearest
 
 

@@ -134,7 +134,7 @@ def _number_snippets(snippets: Sequence[Snippet]) -> list[Snippet]:
     return [replace(each, label=str(number)) for number, each in enumerate(snippets, start=1)]
 
 
-# --- The ladder -----------------------------------------------------------------------------------
+# --- Steps ----------------------------------------------------------------------------------------
 
 
 def drop_snippets(draft: Draft) -> None:

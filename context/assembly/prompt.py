@@ -48,7 +48,7 @@ def build_prefix(call_input: CallInput) -> list[RenderedSection]:
 
 
 def build_tail(call_input: CallInput, snippets: Sequence[Snippet]) -> list[RenderedSection]:
-    """Return the parts of this call only: moving sections, rules and retrieved texts."""
+    """Return the parts of this call only: unstable sections, rules and retrieved texts."""
     sections = [section for section in call_input.sections if not section.stable and section.text]
     if call_input.bound.text:
         text = f"{_RULES_HEAD[call_input.language]}\n{call_input.bound.text}"

@@ -46,11 +46,11 @@ log = structlog.get_logger()
 
 REMOTE_SHARE = 0.5  # of the remaining time, for another kmapp; the rest is for the local fallback
 MIN_MS = 20  # with less time left, a source is skipped
-# For rules, whatever the deadline: a call without their outcome is a call without tools.
+# Minimum for rules, whatever the deadline, because a call without their outcome has no tools.
 RULES_MS = 2_000
 RULES = "rules"
 LORE_TOKENS = 1_000
-# No degradation, so that the report lists it separately.
+# Not a degradation, so that the report lists it separately.
 QUERY_VECTOR_CACHED = "km_query_vector_cached"
 
 
@@ -161,7 +161,8 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
 def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManager[None]:
     """Return the circuit breaker of a source for this account, whose data may be slow to search.
 
-    Calls with a short deadline of their own are not counted: their timeouts say nothing.
+    Calls with a shorter deadline than usual are not counted, because a timeout in such a call does
+    not mean that the source is slow.
     """
     if not request.has_usual_deadline:
         return nullcontext()

@@ -13,7 +13,8 @@ from context.assembly.prompt_inputs import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 
-# To which a text is shortened at most. With fewer, more texts fit, but fewer of their answers do.
+# Tokens to which a text is shortened at most. With fewer, more texts fit, but more of them lose the
+# sentence that answers the query.
 MIN_TOKENS = 160
 LEFT_OUT = "…"
 

@@ -15,7 +15,7 @@ from rules.evaluation.matching import RuleDefinition
 
 
 def memory_trust(flags: Sequence[str], *, pinned: bool) -> str:
-    """Return the trust of a memory: a person confirmed a pinned one; a flag may mean an attack."""
+    """Return the trust of a memory. A person confirmed a pinned one; a flag may mean an attack."""
     return "untrusted" if flags else "trusted" if pinned else "semi_trusted"
 
 

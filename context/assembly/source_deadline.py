@@ -13,8 +13,8 @@ from kmapp.providers.errors import ProviderError, ProviderTimeout
 
 QUERY_CANCELED = "57014"  # SQLSTATE of a statement that timed out
 SET_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
-# The timeout is lowered before a statement if less than this share of it is left: most sources take
-# a small part of their time, and need no more statements.
+# The timeout is lowered before a statement only if less than this share of it is left, to avoid
+# statements that set it: most sources use a small part of their time.
 LOWERED_SHARE = 0.8
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from memory.models import Judgement, Viewer
 from memory.retrieval.learning.questions import Label, register_labels
 
-# The question of a call is stored with its inputs, for as long as these.
+# The question of a call is stored with its inputs, so calls with expired inputs have no labels.
 _LABELS = """
 SELECT i.rest->>'query', r.user_id, r.agent_id, r.app_id, r.conversation_id,
   nullif(i.rest->'wanted'->>'scope', ''), e.id,

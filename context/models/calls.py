@@ -150,8 +150,8 @@ class ContextBody(AccountOwned):
 
     text = models.TextField(_("text"))  # JSON with keys in their original order
     used_on = models.DateField(_("last used"))
-    # Markers of the tool results in it, by which it is deleted when one of those is erased. NULL
-    # for rows of older releases; they are backfilled before the next erasure.
+    # Lookup keys of the tool results in it, to delete it when one of them is erased. NULL for rows
+    # of older releases; they are backfilled before the next erasure.
     results = ArrayField(models.CharField(max_length=64), null=True, editable=False)
 
     class Meta:

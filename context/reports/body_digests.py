@@ -25,7 +25,7 @@ def salted_digest(account_id: UUID, text: str) -> UUID:
 
 
 def body_digest(account_id: UUID, value: Any) -> UUID:
-    """Return the digest of a part as it is stored.
+    """Return the digest under which a part is stored.
 
     A conversation repeats its parts in every call, so that digests are cached by a fingerprint;
     neither the parts nor their text stay in memory.

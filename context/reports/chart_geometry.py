@@ -20,7 +20,7 @@ class BarSegment:
 
 
 def build_bar(tokens: Mapping[str, int], full_width: int) -> list[BarSegment]:
-    """Return the sections of a call as segments; `whole` is the value of the full width."""
+    """Return the sections of a call as segments; `full_width` is the tokens of a full bar."""
     total, x, segments = sum(tokens[name] for name in SECTIONS), 0.0, []
     for colour, name in enumerate(SECTIONS, 1):
         width = WIDTH * tokens[name] / full_width if full_width else 0.0

@@ -13,7 +13,7 @@ LENGTH = 120  # characters of a memory
 
 
 def load_cited_texts(account_id: UUID, citations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the begin of each cited memory and the title of each cited document, by reference.
+    """Return the start of each cited memory and the title of each cited document, by reference.
 
     Erased objects, and those of another kmapp, are left out. Two queries. Inside `acting`.
     """

@@ -74,7 +74,7 @@ def list_sessions(
 ) -> SessionPage:
     """Return the sessions with the latest activity, or those whose run begins with `prefix`."""
     newest: dict[str, datetime] = {}
-    horizons = []  # older rows of a kind were not read
+    horizons = []  # times of the oldest rows read, of kinds with more rows
     for kind in KINDS:
         rows = kind.rows(account_id)
         if prefix:

@@ -116,7 +116,7 @@ def retention(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def update_retention(request: WebRequest) -> HttpResponse:
-    """Change the settings. A period that expires results now needs confirmation."""
+    """Change the settings. A retention period that expires results at once needs confirmation."""
     settings = ContextSettings.objects.get_or_default(request.account_id)
     form = RetentionForm(request.POST)
     if not form.is_valid():

@@ -32,7 +32,7 @@ def settings(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def set_settings(request: WebRequest) -> HttpResponse:
-    """Change a section. A period that deletes inputs now needs confirmation."""
+    """Change a section. A retention period that deletes inputs at once needs confirmation."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("This settings section does not exist. Reload the page and try again."))

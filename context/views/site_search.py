@@ -1,4 +1,4 @@
-"""Tool results and calls in the search over everything."""
+"""Tool results and calls in the site search."""
 
 from collections.abc import Mapping
 from typing import Any

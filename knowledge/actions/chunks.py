@@ -1,4 +1,4 @@
-"""Chunks follow the text of their document: unchanged ones keep their row and vectors."""
+"""Chunks of documents. When a text changes, its unchanged chunks keep their rows and vectors."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -35,8 +35,8 @@ class ChunkedText:
 def replace_chunks(account_id: UUID, texts: Sequence[ChunkedText], job: UUID) -> Counter[str]:
     """Replace the chunks of documents by those of their current texts.
 
-    Chunks with the same content keep their rows, unless the title changed, with which each chunk
-    is indexed. Return the numbers of `unchanged`, `created` and `retired` chunks.
+    Chunks with the same content keep their rows, unless the title changed, because chunks are
+    indexed with it. Return the numbers of `unchanged`, `created` and `retired` chunks.
     """
     total = Counter[str]()
     for version in INDEX_VERSIONS if texts else ():
@@ -50,7 +50,7 @@ def _replace_version(
     retitled = {each.document.pk for each in texts if each.title_before != each.document.title}
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
     rows = rows.filter(document__in=[each.document for each in texts])
-    # Chunks before their vectors, and in this order, as the jobs that embed them do.
+    # Embedding jobs also lock chunks in this order and before their vectors, so none can deadlock.
     rows = rows.order_by("pk").select_for_update(no_key=True)
     existing: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.chunk_index):

@@ -32,7 +32,7 @@ from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN, PLAIN, extract_title
 
 EDITABLE = frozenset({MARKDOWN.mime, PLAIN.mime})
-MAX_LENGTH = MAX_INLINE_BYTES  # bytes of a text: it is parsed when it is saved
+MAX_LENGTH = MAX_INLINE_BYTES  # a text is parsed in the request that saves it
 SLUG_LENGTH = 100
 _WORDS = re.compile(r"[^\w]+")
 
@@ -59,7 +59,7 @@ class NewDocument:
 
 
 def is_editable(document: KnowledgeDocument) -> bool:
-    """Return whether people can edit the text: of other formats, the file is the original."""
+    """Return whether people can edit the text. In other formats, they replace the file instead."""
     return bool(document.mime in EDITABLE and document.version and not document.removed_at)
 
 
@@ -176,7 +176,7 @@ def _check_new(source: KnowledgeSource, ref: str) -> None:
 
 
 def _encode_text(text: str) -> bytes:
-    """Return the bytes to store, with line feeds as a file has them."""
+    """Return the bytes to store, with line feeds as line ends."""
     data = text.replace("\r\n", "\n").replace("\r", "\n").encode()
     if not data.strip():
         raise Invalid(_("Enter a text."))

@@ -43,7 +43,8 @@ def delete_draft(
 ) -> None:
     """Delete the person's draft, with its images that nothing else contains. Inside `acting`.
 
-    Call it after the text is saved, and with this text; else its images are deleted.
+    Call it only after the text is saved, or the images of the text are deleted as well. `saved` is
+    that text, whose images are not looked up.
     """
     rows = KnowledgeDraft.objects.of(account_id).filter(owner=owner, document_id=document_id)
     texts = list(rows.values_list("text", flat=True))

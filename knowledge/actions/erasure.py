@@ -86,14 +86,14 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     _create_tombstones(account_id, ids, commit)
     _erase_inputs(account_id, text_ids)
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
-    # Chunks before their vectors, as the jobs that embed them do.
+    # Embedding jobs also lock chunks before their vectors, so that none can deadlock.
     locked_chunks = chunks.order_by("pk").select_for_update()
     chunk_ids = list(locked_chunks.values_list("pk", flat=True))
     collections = [collection_name(version) for version in INDEX_VERSIONS]
     clear_error_messages(account_id, [*ids, *chunk_ids])
     remove_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
-    # Copies of older versions name the document, because their chunks are gone.
+    # Copies of older versions name the document, because the chunks of these versions are deleted.
     erase_copies(account_id, [*ids, *chunk_ids])
     chunks.delete()
     drafts = KnowledgeDraft.objects.of(account_id).filter(document__any_of=these)

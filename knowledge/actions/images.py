@@ -26,7 +26,7 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_PIXELS = 40_000_000
 MAX_ACCOUNT_BYTES = 1024**3
 MIME_BY_TYPE = {each.name: each.value for each in KnowledgeImage.Type}  # by the name of the format
-IMAGES = "/knowledge/images/"  # how the URLs of images begin
+IMAGES = "/knowledge/images/"  # prefix of the URLs of images
 ORPHAN_AGE = timedelta(days=1)  # a person may cut an image from a draft and paste it later
 SCAN_SECONDS = 60  # for a statement that reads all texts of an account
 _PATTERN = rf"{IMAGES}([0-9a-f]{{64}})/"
@@ -112,8 +112,8 @@ def _detect_type(data: bytes) -> str:
 def delete_unused_images(account_id: UUID, texts: Iterable[str], *, saved: str = "") -> None:
     """Delete the images of deleted texts that no saved text and no draft contains.
 
-    Inside `acting`, after the texts are deleted. Those in `saved` are used: all texts need not be
-    searched for them.
+    Inside `acting`, after the texts are deleted. Images in the text `saved` are in use, so that no
+    search of all texts is needed for them.
     """
     digests = {digest for text in texts for digest in _DIGEST.findall(text)}
     digests.difference_update(_DIGEST.findall(saved))
@@ -123,8 +123,8 @@ def delete_unused_images(account_id: UUID, texts: Iterable[str], *, saved: str =
 def delete_orphaned_images(account_id: UUID) -> int:
     """Delete old images that no text and no draft contains; return their number.
 
-    Such as those of a draft that was saved without them before it was discarded, or whose owner
-    was removed. Opens `acting` itself.
+    For example, a draft was saved without an image before it was discarded, or the owner of the
+    draft was removed. Opens `acting` itself.
     """
     with acting(account_id):
         images = KnowledgeImage.objects.of(account_id)
@@ -140,7 +140,7 @@ def delete_orphaned_images(account_id: UUID) -> int:
 
 def _delete_unused(account_id: UUID, digests: Collection[str]) -> int:
     images = KnowledgeImage.objects.of(account_id).filter(sha256__in=digests)
-    # Locked before the check, so that a concurrent upload of the same image is seen by it.
+    # Lock the images before the check, so that it sees a concurrent upload of the same image.
     locked = images.select_for_update().order_by("sha256").values_list("sha256", flat=True)
     unused = [each for each in locked if not _is_used(account_id, each)]
     images.filter(sha256__in=unused).delete()

@@ -70,7 +70,7 @@ def ingest_deliveries(
         for each in prepared:
             ingestion.add(each, existing.get(each.delivery.ref))
         ingestion.write()
-        # A ref may occur twice, or be delivered as well: then its document stays.
+        # A ref in `remove` may occur twice. If it is also delivered, its document stays.
         delivered = set(refs)
         removed = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
         surplus = [row for row in removed if row and not row.removed_at]
@@ -87,7 +87,8 @@ def ingest_deliveries(
 def list_undelivered(source: KnowledgeSource, refs: Collection[str]) -> list[str]:
     """Return the refs of the documents that a complete delivery of `refs` does not contain.
 
-    Files of a delivered archive stay: only its job knows them, and an unchanged one has no job.
+    Files of a delivered archive are not among them: only the job that unpacks the archive knows
+    its files, and an unchanged archive has no job.
     """
     rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
     stored = list(rows.values_list("ref", "mime"))
@@ -115,11 +116,11 @@ class _Ingestion:
         self.created: list[KnowledgeDocument] = []
         self.replaced: list[KnowledgeDocument] = []  # by another file
         self.updated: list[KnowledgeDocument] = []  # with an unchanged file
-        self.retitled: list[KnowledgeDocument] = []  # of those
+        self.retitled: list[KnowledgeDocument] = []  # those of `updated` with a new title
         self.texts: list[KnowledgeText] = []
         self.chunked_texts: list[ChunkedText] = []
         self.unparsed: list[tuple[KnowledgeDocument, DeliveredFile]] = []
-        self.former_titles: dict[UUID, str] = {}  # digests, of those without a delivered title
+        self.former_titles: dict[UUID, str] = {}  # digests, see `enqueue_parsing`
 
     def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
@@ -165,7 +166,7 @@ class _Ingestion:
         """Return whether a document need not be parsed again.
 
         An archive with a new revision must be, because its files get that revision. A page with
-        another address must be fetched from there, although both have no digest yet.
+        another address must be fetched, although both digests are equal: they are still empty.
         """
         delivery = prepared.delivery
         if existing.removed_at or existing.state == State.FAILED:
@@ -225,7 +226,7 @@ class _Ingestion:
         self.commit.add_all(self.texts, "ADD")
         self.result.chunks = replace_chunks(self.account_id, self.chunked_texts, self.commit.id)
         index_titles(self.account_id, self.retitled, self.commit.id)
-        if self.replaced:  # their previous files
+        if self.replaced:  # delete their previous files
             KnowledgePiece.objects.of(self.account_id).filter(document__in=self.replaced).delete()
         for document, delivery in self.unparsed:
             for number, piece in enumerate(delivery.pieces):
@@ -258,7 +259,7 @@ class _Ingestion:
 def find_or_build_text(
     document: KnowledgeDocument, parsed: ParsedText, commit: Recording
 ) -> tuple[KnowledgeText, bool]:
-    """Return the current text if it is unchanged, or build the next version. True if built."""
+    """Return the current text if it is unchanged, or the next version, and whether it is new."""
     sha256 = hashlib.sha256(parsed.text.encode()).hexdigest()
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document, sha256=sha256)
     if document.version and (text := rows.filter(version=document.version).first()):

@@ -64,7 +64,7 @@ def add_entries(
         raise Conflict(
             _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
         )
-    # An erasure of the source erases the entries that it lists under this lock.
+    # An erasure of the source takes the same lock, so it erases these entries as well.
     if lock_source(source.account_id, source.pk) is None:
         raise find_gone_error(source.account_id, source.pk) or NotFound("Source not found.")
     existing = LorebookEntry.objects.of(source.account_id).filter(source=source).count()

@@ -47,7 +47,7 @@ def check_addresses(deliveries: Sequence[DeliveredFile]) -> None:
 def fetch_document(account_id: UUID, document_id: UUID, former_title: str = "") -> None:
     """Fetch a pending page, outside of any transaction, or store why that failed.
 
-    The page may replace the title with the digest `former_title`.
+    The title of the page replaces a title whose digest is `former_title`.
     """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")

@@ -47,7 +47,7 @@ State = KnowledgeDocument.State
 def parse_document(account_id: UUID, document_id: UUID, former_title: str = "") -> None:
     """Parse a pending file, outside of any transaction, or store why that failed.
 
-    The file may replace the title with the digest `former_title`.
+    The title of the file replaces a title whose digest is `former_title`.
     """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
@@ -135,7 +135,7 @@ def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
 def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> None:
     """Deliver the files of an archive under its name, and remove files that it no longer has.
 
-    Stops if the archive was replaced or removed, because its files are those of the newer one.
+    Stops if the archive was replaced or removed meanwhile, because a newer one has its own job.
     """
     source, folder = document.source, get_archive_folder(document.ref)
     seen: set[str] = set()
@@ -166,7 +166,7 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
 def _lock_archive(archive: KnowledgeDocument) -> KnowledgeDocument | None:
     """Lock and return an archive that is still pending with the same revision.
 
-    Its files get that revision, so those of another one are left to its own job.
+    Its files get that revision. An archive with a new revision has its own job.
     """
     locked = lock_pending(archive)
     return locked if locked and locked.revision == archive.revision else None
@@ -184,7 +184,7 @@ def _deliver(archive: KnowledgeDocument, files: list[DeliveredFile]) -> bool:
 
 
 def fail_document(document: KnowledgeDocument, error: Exception) -> None:
-    """Store why a pending document has no text, or raise an error that does not concern it."""
+    """Store why a pending document has no text. Raises a temporary error again instead."""
     if isinstance(error, Waiting) and not isinstance(error, CannotScan):
         raise error
     with acting(document.account_id):

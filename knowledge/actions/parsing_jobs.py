@@ -21,8 +21,8 @@ def enqueue_parsing(
 ) -> list[UUID]:
     """Queue files for parsing and pages for fetching. Return the ids of the events, in order.
 
-    The title that a file states replaces the one whose digest is in `former_titles`, and no title
-    that is delivered in the meantime.
+    The title of a parsed file replaces only a title whose digest is in `former_titles`, so that it
+    does not replace a title that is delivered in the meantime.
     """
     new_jobs: dict[str, list[NewJob]] = {READ: [], FETCH: []}
     for document in documents:

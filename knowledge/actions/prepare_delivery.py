@@ -185,7 +185,10 @@ def build_chunk_settings(form: Format, versions: Sequence[str]) -> ChunkSettings
 def parse_text(
     text: str, form: Format, title: str, ref: str, versions: Sequence[str]
 ) -> ParsedText:
-    """Chunk a text with index versions; a large one in the sandbox. May raise CannotParse."""
+    """Chunk a text for each index version, in the sandbox if it is large.
+
+    May raise CannotParse.
+    """
     chunk_settings = build_chunk_settings(form, versions)
     chunks: Mapping[str, Sequence[Chunk]]
     if len(text) <= _get_inline_limit(form):

@@ -22,8 +22,8 @@ def reindex_source(source: KnowledgeSource) -> Iterator[int]:
     """Chunk the documents of a source with its index versions; yield the size of each batch.
 
     Chunks and vectors of an existing version stay. Those of a version that the source no longer
-    has are deleted. Texts are chunked outside of any transaction, so a document that changed
-    meanwhile is left as its delivery chunked it.
+    has are deleted. Texts are chunked outside of any transaction. A document that changed meanwhile
+    is skipped, because its delivery has chunked the new text.
     """
     after = UUID(int=0)
     while True:

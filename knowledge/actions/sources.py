@@ -59,7 +59,7 @@ def ensure_source(
     """Return the source with this name, created or updated. Inside `acting`.
 
     Without `may_trust` the source must be untrusted, because documents get the trust of their
-    source. Pass the `commit` of a larger change, so that the chain is not locked before its end.
+    source. Pass the `commit` of a larger change, so that the ledger is locked only at its end.
     """
     with recording(account_id, actor, within=commit) as own:
         try:
@@ -73,7 +73,7 @@ def check_source(
 ) -> KnowledgeSource:
     """Return the source for documents as `ensure_source` would store it, but store nothing.
 
-    A later step may refuse the documents. Their source is stored together with them.
+    A later step may refuse the documents, so the source is stored only together with them.
     """
     unwritten = Recording(account_id=account_id, actor=actor, input=None, reason="")
     with transaction.atomic():
@@ -131,7 +131,7 @@ def _require_untrusted(source_input: NewSource, source: KnowledgeSource | None) 
 
 
 def _check_look_alike(account_id: UUID, source_input: NewSource) -> None:
-    """Refuse a name that looks like, or in another scope is, the name of a trusted source."""
+    """Refuse names that look like that of a trusted source, or equal one in another scope."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
     own = compute_skeleton(source_input.name)
     names = others.order_by("name").values_list("name", flat=True)
@@ -172,7 +172,7 @@ def _create(commit: Recording, source_input: NewSource) -> KnowledgeSource:
 def change_source(source: KnowledgeSource, actor: Actor, values: Mapping[str, Any]) -> None:
     """Update the fields that differ, in one commit.
 
-    Lock the source first: the commit seals all its fields, and those of a stale row differ.
+    Lock the source first: the commit seals all its fields, of which a stale row has old values.
     """
     with recording(source.account_id, actor) as commit:
         _update(source, values, commit)

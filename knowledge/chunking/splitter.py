@@ -1,4 +1,4 @@
-"""Splitter: sections stay whole if they fit, and small sections are joined."""
+"""Splitting of texts into chunks: sections stay whole if they fit, and small ones are joined."""
 
 import re
 from bisect import bisect_right

@@ -52,7 +52,7 @@ def convert_to_utf8(data: bytes, codec: str) -> bytes:
 
 
 def _is_utf8(data: bytes) -> bool:
-    if b"\x00" in data or b"\x1b" in data:  # UTF-16 and ISO-2022-JP have bytes of ASCII only
+    if b"\x00" in data or b"\x1b" in data:  # these texts may be all ASCII bytes
         return False
     try:
         data.decode()

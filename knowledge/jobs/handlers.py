@@ -18,7 +18,7 @@ PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 @contextmanager
 def _postpone_if_unavailable() -> Iterator[None]:
-    """Postpone a job while the virus scanner is unavailable; a read-only ledger postpones all."""
+    """Postpone a job while the virus scanner is unavailable. ReadOnly passes: it postpones all."""
     try:
         yield
     except ReadOnly:

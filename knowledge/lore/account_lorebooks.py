@@ -36,7 +36,7 @@ def load_entries(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEn
 
 
 def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookEntry]:
-    """Return the entries that the ledger sealed, of books that it sealed."""
+    """Return the entries that, like their lorebooks, do not differ from their seals."""
     sealed = withhold_mismatches(account_id, rows)
     if not sealed or not sealed[0].verify_on_read:
         return sealed

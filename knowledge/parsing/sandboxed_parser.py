@@ -25,7 +25,7 @@ MIN_UNPACKED_BYTES = (
     10 * 1024 * 1024
 )  # bytes that any archive may unpack to, so that the ratio spares small ones
 MAX_CELLS = 2_000_000
-UTF8_FLAG = 0x800  # of a file in an archive, about its name
+UTF8_FLAG = 0x800  # of a file in an archive: its name is in UTF-8
 
 Frame = tuple[dict[str, Any], bytes]
 

@@ -47,7 +47,7 @@ def load_signals(
 ) -> ChunkSignals:
     """Find candidates by words and by meaning, and measure all signals of each.
 
-    With `by_document`, the best chunk of a document raises the others.
+    With `by_document`, the best chunk of a document raises the scores of the others.
     """
     words = load_weighted_terms(collection, terms(text))
     by_words = find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)

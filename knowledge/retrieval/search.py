@@ -35,7 +35,7 @@ from knowledge.retrieval.indexed_text import format_path
 from knowledge.retrieval.merge_adjacent import ChunkRun, merge_chunks
 from knowledge.retrieval.verify_chunks import withhold_chunks
 
-WITHOUT_SIMILAR = frozenset({"similar"})  # a chunk contains more words than are compared
+WITHOUT_SIMILAR = frozenset({"similar"})  # the signal compares fewer words than a chunk has
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
 WITHOUT_RUN = WITHOUT_SIMILAR | {"run"}
 
@@ -135,7 +135,7 @@ def _rank_and_rerank(
 
 
 def _select_best(request: KnowledgeSearch, runs: Iterable[ChunkRun]) -> list[ChunkRun]:
-    """Return the best runs; the surplus of a document with many good runs follows all others."""
+    """Return the best runs. Those that exceed `per_document` of a document follow all others."""
     first: list[ChunkRun] = []
     later: list[ChunkRun] = []
     number: Counter[IdText] = Counter()

@@ -27,7 +27,7 @@ REVIEW_PERIODS = {"90": 90, "180": 180, "365": 365, "": None}  # days
 
 
 class DetailsForm(Styled):
-    """The page contains each detail twice, so that only what the person changes is saved."""
+    """Details with hidden initial values, so that only what the person changes is saved."""
 
     tags = forms.CharField(
         label=gettext_lazy("Tags"),

@@ -53,7 +53,7 @@ class TextForm(Styled):
 
 
 def _format_now() -> str:
-    """Return the time with its offset, which every time zone reads alike."""
+    """Return the current time with its UTC offset, which is parsed alike in every time zone."""
     return timezone.now().isoformat()
 
 

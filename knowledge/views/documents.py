@@ -24,7 +24,7 @@ from knowledge.parsing.formats import MARKDOWN
 from knowledge.retrieval.citations import load_slices
 from knowledge.retrieval.search import load_vector_states
 
-CHUNKS_PER_PAGE = 20  # on one page
+CHUNKS_PER_PAGE = 20
 MAX_VERSIONS = 5  # the latest; all are on a page of their own
 MAX_CITED = 10  # chunks of a passage
 _CHUNK_PARAMETERS = frozenset({"view", "index", "page"})  # of the page with chunks
@@ -32,7 +32,7 @@ _CHUNK_PARAMETERS = frozenset({"view", "index", "page"})  # of the page with chu
 
 @page_view("GET")
 def document(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Render a document to read, or beside its chunks."""
+    """Render the text of a document, either as a whole or split into its chunks."""
     row = get_document(request, pk)
     texts = KnowledgeText.objects.of(request.account_id).filter(document=row).defer("text")
     context = {

@@ -1,4 +1,4 @@
-"""Images of documents, as their texts show them."""
+"""Images in the texts of documents."""
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404

@@ -1,4 +1,4 @@
-"""Documents as users of other objects, and their chunks as parts that calls cite."""
+"""Documents that link to other objects, and the chunks of documents, which calls cite."""
 
 from uuid import UUID
 
@@ -27,7 +27,7 @@ def list_chunks(account_id: UUID, pk: UUID) -> list[UUID]:
 
 @register_usage
 def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> ObjectUsage:
-    """Return the documents that link to a memory. The words index has links as terms."""
+    """Return the documents that link to a memory. The lexical index contains links as terms."""
     index = DEFAULT_VARIANT.index_version
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(index)
     collection = Collection(account_id=account_id, name=collection_name(index))

@@ -104,7 +104,7 @@ def search_passages(request: WebRequest, form: PassageSearchForm) -> HttpRespons
     """Search outside the account's transaction, because the embedder is called."""
     if not form.is_valid():
         context = {"form": form, "matches": []}
-        status = HTTPStatus.UNPROCESSABLE_ENTITY  # of it, htmx shows the errors
+        status = HTTPStatus.UNPROCESSABLE_ENTITY  # htmx displays the errors
         return render_part(request, TEMPLATE, "list", context, status=status)
     return AfterCommit(partial(_render_matches, request, form), outside_transaction=True)
 

@@ -1,4 +1,4 @@
-"""Documents and lore in the search over everything."""
+"""Documents and lore in the site search."""
 
 from uuid import UUID
 

@@ -150,7 +150,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
         free = rows.filter(~leased_by_other(run.actor)).order_by("pk")
         locked = free.with_verify_on_read(account_id).select_for_update(no_key=True, of=("self",))
         unchanged = [entry for entry in locked if entry.version == chosen[entry.pk]]
-        decided = withhold_mismatches(account_id, unchanged)  # nobody can change the others
+        decided = withhold_mismatches(account_id, unchanged)  # the others cannot be changed
         if run.deed == Operation.APPROVE:
             decided = _exclude_withheld_replaced(account_id, decided)
         for entry in decided:
@@ -179,7 +179,7 @@ def _exclude_withheld_replaced(
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
-    """Restore the previous version where this run made the latest one."""
+    """Restore the previous version of the memories whose latest version this run created."""
     account_id, actor = run.account_id, Actor.parse(run.undone_by)
     decision = Decision(account_id=account_id, entry_id=run.pk, actor=actor)
     restored: list[MemoryEntry] = []

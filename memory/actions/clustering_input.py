@@ -38,7 +38,7 @@ class AudienceGroup:
     is_whole: bool  # False: a page of a larger audience
 
     def number_topics(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
-        """Return the topics of the memories, and the index of each memory's topic or NONE."""
+        """Return the topics of the memories, and the index of each memory's topic or NO_TOPIC."""
         topic_ids = sorted({topics[pk] for pk in self.ids if pk in topics})
         index = {topic: i for i, topic in enumerate(topic_ids)}
         return topic_ids, [index[topics[pk]] if pk in topics else NO_TOPIC for pk in self.ids]
@@ -62,9 +62,10 @@ def _clusterable(account_id: UUID) -> EntryQuerySet:
 def read_groups(
     account_id: UUID, audience: Audience, topics: Mapping[UUID, UUID], *, turn: int = 0
 ) -> Iterator[AudienceGroup]:
-    """Yield the memories of an audience. The caller adds to `topics` before it takes the next.
+    """Yield the memories of an audience in groups.
 
-    The number `turn` selects the page that comes first.
+    The caller adds the topics of a group to `topics` before it takes the next one. The number
+    `turn` selects the page that comes first.
     """
     with acting(account_id):
         rows = _clusterable(account_id).filter(**audience.fields)
@@ -135,7 +136,7 @@ def load_vectors(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
     """Return the current topic of each memory, following merges; without `ids`, of all memories.
 
-    Memories that agents made part of a topic of another audience have none by that.
+    Agents can write an edge to a topic of another audience; such an edge is ignored.
     """
     merged = merge_edges(account_id).filter(SAME_AUDIENCE)
     merges = dict(merged.order_by("-src_id").values_list("dst_id", "src_id"))

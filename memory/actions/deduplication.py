@@ -52,7 +52,7 @@ def find_existing(
     return existing
 
 
-# A constant, because building it takes Django longer than running it takes Postgres.
+# Raw SQL, because Django would take longer to build this query than PostgreSQL to run it.
 _IS_ANY_ID_USED = """
 SELECT EXISTS (SELECT FROM memory_erasedentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
   OR EXISTS (SELECT FROM memory_memoryentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
@@ -96,7 +96,7 @@ def _written_before(
 
 
 def share_keys(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> list[UUID]:
-    """Return the keys of a batch, with that of the first one for identical drafts without ids."""
+    """Return the keys of a batch. Identical drafts without ids get the key of the first of them."""
     first_keys: dict[str, UUID] = {}
     return [
         key if draft.client_id or draft.id else first_keys.setdefault(draft.sha256(), key)

@@ -63,7 +63,7 @@ def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
         entries = list(current.filter(pk__in=ids).order_by("pk"))
         _replace_edges(account_id, list({*ids} - {entry.pk for entry in entries}), {})
         number = 0
-        # An entity alone: its mentions are those of the memories before it, too.
+        # Each entity is a group of its own: its mentions include edges of the memories before it.
         for _entity, group in groupby(entries, lambda each: each.kind == Kind.ENTITY and each.pk):
             together = list(group)
             weights = _weigh_related(account_id, _list_close(together, audiences, model))
@@ -120,7 +120,7 @@ def _list_close(
 
 
 def _weigh_related(account_id: UUID, close: Mapping[UUID, Mapping[UUID, float]]) -> _Weights:
-    """Return related memories, one entry after the other: each considers the edges before it."""
+    """Return the edges to related memories. Each entry considers the edges of those before it."""
     ends = {*close, *(pk for scores in close.values() for pk in scores)}
     incoming: dict[UUID, set[UUID]] = {pk: set() for pk in ends}
     derived: dict[UUID, set[UUID]] = {pk: set() for pk in ends}  # outgoing, to be replaced

@@ -31,7 +31,7 @@ def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception
 
 
 def embed_contexts(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-    """Embed entries after the text of their predecessor; see `embed_entries`."""
+    """Embed entries with the text of their predecessor before their own; see `embed_entries`."""
     return embed_for_all_models(account_id, (CONTEXT_COLLECTION,), ids, _embed_contexts)
 
 
@@ -50,7 +50,7 @@ def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
 def embed_for_model(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    """Embed entries for one model: their text, and their text after that of their predecessor."""
+    """Embed entries for one model: their text alone, and with that of their predecessor."""
     return _embed_texts(model, account_id, ids) | _embed_contexts(model, account_id, ids)
 
 
@@ -93,7 +93,7 @@ def _context_texts(
 
 
 def enqueue_contexts(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Enqueue the embedding of entries whose text after that of their predecessor has changed.
+    """Enqueue the embedding of entries whose text with that of their predecessor has changed.
 
     They are embedded after all texts that are pending now, which makes new memories findable by
     meaning sooner: with its predecessor, a text takes twice as long. Inside `acting`.

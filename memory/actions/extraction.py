@@ -272,7 +272,7 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     query = SearchRequest(query=text, viewer=viewer, limit=MAX_SIMILAR, kinds=CHANGEABLE)
     results = search_memories(row.account_id, query)
     without_vector = any(each["code"] in NO_VECTOR_CODES for each in results.decisions)
-    if without_vector and not fails_for_this_text_only(text):  # then it is compared by words
+    if without_vector and not fails_for_this_text_only(text):  # such a text is compared by words
         raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [
         SimilarMemory(id=entry.pk, text=entry.content, version=entry.version, pinned=entry.pinned)

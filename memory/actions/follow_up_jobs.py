@@ -75,7 +75,7 @@ def enqueue_ordering(
 ) -> list[UUID]:
     """Enqueue the ordering of runs, and the embedding of entries in the context of their run.
 
-    `also` are inserts of the same statement.
+    `also` are further inserts for the same statement.
     """
     runs: dict[tuple[str, str], list[str]] = {}
     for entry in entries:

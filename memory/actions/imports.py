@@ -23,7 +23,7 @@ from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id, redact_f
 from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
-# Flags are detected again on import, and statistics continue.
+# Fields that may differ from an existing row: flags are detected again, and statistics change.
 NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 

@@ -42,7 +42,7 @@ def store_judgements(
     """Store judgements in one commit, and return those that changed. Inside `acting`."""
     kinds = Account.objects.get(pk=account_id).redact
     requested = {each.entry_id for each in judgements}
-    # Locked, so that none of them is erased meanwhile, and of two equal judgements one is stored.
+    # Lock the memories, so that none is erased meanwhile and equal judgements are stored only once.
     if requested - lock_entries(account_id, requested):
         raise NotFound(_("Memory not found."))
     built = [_build_judgement(account_id, each, source, kinds) for each in judgements]
@@ -109,7 +109,7 @@ def _erase_judgements_of_people(
     ids = list(judgements.values_list("pk", flat=True))
     for pk in ids:
         commit.erase(Judgement._meta.label_lower, pk)
-    # Not by the person, because another transaction may have added judgements since.
+    # Delete by id: a judgement that another transaction has added since is not in the commit.
     Judgement.objects.of(account_id).filter(pk__in=ids).delete()
 
 

@@ -63,7 +63,7 @@ def request_answer(
 def _parse_completion(
     completion: Completion, parse: Callable[[str], T], schema: Mapping[str, Any] | None
 ) -> Answer[T]:
-    """Parse an answer. JSON that is cut does not parse, but the start of a text would."""
+    """Parse an answer. Raise InvalidResponse for cut-off text; cut-off JSON is invalid anyway."""
     if completion.is_cut and schema is None:
         raise InvalidResponse("it was cut off before its end")
     return Answer(value=parse(completion.text), raw=completion.text)

@@ -46,7 +46,7 @@ def start_learning(account_id: UUID, actor: Actor) -> Ranking:
     if not is_free or rows.filter(status=Status.LEARNING).exists():
         raise Conflict(_("A ranking is being learned. Wait until it is ready."), code="learning")
     require_questions(list_questions(account_id, list_labels(account_id)))
-    # Their comparisons are no longer of use.
+    # Comparisons of retired rankings are no longer needed.
     RankingComparison.objects.of(account_id).filter(ranking__status=Status.RETIRED).delete()
     with recording(account_id, actor) as commit:
         ranking = Ranking(
@@ -120,7 +120,7 @@ def _list_status_changes(
     is_live = ranking.status == Status.ACTIVE
     former = rows.get(ranking.replaced) if is_live and ranking.replaced else None
     restored = [(former, {"status": Status.ACTIVE})] if former else []
-    # It forgets what it replaced: two rankings that replaced each other would return in turn.
+    # Clear `replaced`, or rollbacks of two rankings that replaced each other would alternate.
     forgotten = {"replaced": None} if is_live else {}
     return [(ranking, {"status": to, **forgotten}), *restored]
 

@@ -54,7 +54,7 @@ def record_versions(
     report_changes(commit.account_id, WEBHOOK_SOURCE, [version.pk for version in versions])
 
 
-# A version follows its entry only if that is new. The webhooks to report to are read on the way.
+# A version is inserted only if its entry was. The statement also returns the active webhooks.
 _INSERT_NEW = f"""
 WITH inserted_entries AS ({build_insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
 versions AS ({build_insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM inserted_entries))
@@ -169,7 +169,7 @@ def _update_derived(
         if not (text_changed or status_changed):  # its findings still hold
             triage = Triage.objects.of(entry.account_id).filter(entry=entry)
             triage.filter(version=entry.version - 1).update(version=entry.version)
-        # Also then: a triage that is running is about the version before.
+        # Enqueued in both cases, because a running triage is about the previous version.
         enqueue_entries(entry.account_id, TRIAGE, [entry.pk], commit_id)
     if text_changed:
         index_documents(entry.account_id, COLLECTION, {entry.pk: words})

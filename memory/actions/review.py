@@ -141,7 +141,7 @@ def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 
 
 def find_replaced_by_merge(account_id: UUID, new_id: UUID, into_id: UUID) -> set[UUID]:
-    """Return the other active memories that the merged proposals say are outdated."""
+    """Return the other active memories that these proposals would supersede."""
     return find_replaced(account_id, [new_id, into_id]) - {new_id, into_id}
 
 
@@ -249,7 +249,7 @@ def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
 def undo_versions(
     decision: Decision, versions: QuerySet[MemoryVersion], commit: Recording
 ) -> list[MemoryEntry]:
-    """Restore the state of each memory before this version of it."""
+    """Restore the state that each memory had before its version in `versions`."""
     return [
         _restore(
             replace(decision, entry_id=row.entry_id, version=row.version),

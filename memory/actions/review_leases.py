@@ -12,7 +12,8 @@ from kmapp.errors import Conflict
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
 DURATION = timedelta(minutes=5)
-# A lease that ends later was made before the clock went back. `Now` of two statements differs.
+# A lease that ends even later was created before the clock was set back. The factor leaves room for
+# the difference between `Now` of two statements.
 _IS_LIVE = Q(until__gt=Now(), until__lte=Now() + 2 * DURATION)
 MAX_ATTEMPTS = 3  # another person may lease a proposal between our query and our lease
 

@@ -1,6 +1,6 @@
-"""Comparisons of rankings: stored from Valkey, erased, and removed when they are old.
+"""Comparisons of rankings: storing them from Valkey, erasing them, and removing old ones.
 
-Who stores comparisons locks their ranking first, and who erases them locks all rankings.
+Functions that store comparisons lock their ranking first; those that erase any lock all rankings.
 """
 
 from collections.abc import Collection, Sequence
@@ -33,7 +33,7 @@ UPDATED = ("before", "after", "changed", "created_at")
 
 
 def store_observations(account_id: UUID) -> int:
-    """Store the comparisons that wait, and return their number. Opens `acting` itself."""
+    """Store the pending comparisons, and return their number. Opens `acting` itself."""
     if not has_observations(account_id):
         return 0
     with acting(account_id):
@@ -112,7 +112,7 @@ def delete_comparisons(account_id: UUID, ids: Sequence[UUID]) -> None:
 
 
 def delete_comparisons_of_people(account_id: UUID, people: Collection[str]) -> None:
-    """Delete the comparisons of these people's questions, also those that wait. Inside `acting`."""
+    """Delete the comparisons of these people's questions, and all pending ones. Inside `acting`."""
     rows = _lock_comparisons(account_id)
     record_erased_people(account_id, people)
     take_observations(account_id)
@@ -120,7 +120,7 @@ def delete_comparisons_of_people(account_id: UUID, people: Collection[str]) -> N
 
 
 def _lock_comparisons(account_id: UUID) -> AccountQuerySet[RankingComparison]:
-    """Lock the rankings, without which nobody stores a comparison."""
+    """Lock the rankings, so that no comparison is stored meanwhile, and return the comparisons."""
     rankings = Ranking.objects.of(account_id).order_by("pk").select_for_update(no_key=True)
     list(rankings.values_list("pk"))
     return RankingComparison.objects.of(account_id)

@@ -37,8 +37,9 @@ from memory.topics.merge_split import list_suggestions
 MIN_EVENTS_PER_TOPIC = 5
 REASON = "Memories that belong together."
 WEIGHT = 0.5
-RUN_SECONDS = 120.0  # after which a run begins no more groups: jobs end after 200 s
-# Places in the list of audiences between the beginnings of two turns; a prime, to begin with each.
+RUN_SECONDS = 120.0  # a run begins no group after this: jobs are ended after 200 s
+# Step in the list of audiences between the starts of two runs. It is a prime, so that runs start
+# with every audience in turn.
 AUDIENCE_STEP = 7_919
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 
@@ -66,7 +67,7 @@ class TopicChange:
 
 
 def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResult:
-    """Assign topics to memories that have none. Transactions open after each computation.
+    """Assign topics to memories that have none. Opens `acting` itself, outside of computations.
 
     A run ends before the time limit of jobs. The number `turn` of a run selects the audience and
     the memories that it begins with, so that all have their turn.
@@ -121,7 +122,7 @@ def _apply_changes(
         # Another run may have assigned topics to them since these changes were planned.
         assigned = find_topics(account_id, [pk for each in changes for pk in each.ids]).keys()
         changes = [each for each in changes if assigned.isdisjoint(each.ids)]
-        # All rows before the first change, in the order of their ids, as an erasure locks them.
+        # Lock all rows before the first change, in the order of their ids, as an erasure does.
         # Topics come first, because an erasure may wait for a member while it has locked a topic.
         existing = lock_entries(account_id, [each.topic for each in changes if each.topic])
         existing |= lock_against_erasure(account_id, {pk for each in changes for pk in each.ids})
@@ -133,7 +134,7 @@ def _apply_changes(
 
 
 def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:
-    """Apply a change, unless its topic is withheld, or a person removed the same new one before."""
+    """Apply a change, unless its topic is withheld, or its new topic has existed before."""
     account_id, ids, scope = commit.account_id, change.ids, change.audience.scope
     if change.topic:
         if not withhold_mismatches(account_id, [lock_entry(account_id, change.topic)]):

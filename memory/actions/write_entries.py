@@ -217,7 +217,7 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
 def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
-    """Return the write of a proposal, whatever the policy says about an entry of its new kind."""
+    """Return the batch that proposes these values for a memory. The policy is not consulted."""
     fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}

@@ -1,7 +1,7 @@
 """Bulk inserts by COPY, as the owner.
 
-Row-level security refuses COPY to everyone whom it binds, and it binds the owner too: so rows are
-copied into a temporary table and inserted from there.
+PostgreSQL refuses COPY FROM to roles that row-level security applies to, which includes the owner.
+Rows are therefore copied into a temporary table and inserted from there.
 """
 
 import struct

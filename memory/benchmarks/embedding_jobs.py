@@ -1,4 +1,4 @@
-"""The jobs that follow new memories, with an embedder that answers at once."""
+"""Cost of the jobs that follow new memories, with a fake embedder that responds at once."""
 
 import os
 import time

@@ -36,7 +36,7 @@ OURS = (
     "memory.retrieval.run_neighbours",
     "memory.models",
 )
-# Helpers that send the statements of others.
+# Helpers that send statements for their callers.
 SENDERS = frozenset({"_fetch_finite", "_fetch_allowed", "_load_postings"})
 PAGE = 50
 

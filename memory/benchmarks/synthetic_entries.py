@@ -1,6 +1,6 @@
 """Synthetic entries with realistic distributions of words, vectors, users, runs and ages.
 
-Texts consist of invented words, so that none means or names anything. A seed always gives the same.
+Texts consist of invented words without a meaning. The same seed always gives the same entries.
 """
 
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ from kmapp.database.ids import uuid7
 from memory.models import MemoryEntry
 
 TOPICS = 400
-# Squared, the shares of the common direction, of the topic, and of the text itself. So the cosines
-# are like those of multilingual-e5-small: about .78 between any two texts, .88 within a topic.
+# Squares of the shares of the common direction, of the topic, and of the text itself. They give
+# cosines like those of multilingual-e5-small: about .78 between any two texts, .88 within a topic.
 COMMON, TOPIC, OWN = 0.78, 0.10, 0.12
 # Real texts differ in far fewer directions than a vector has dimensions. Otherwise all texts of a
 # topic would be about equally distant, and no index could order them.

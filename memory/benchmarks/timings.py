@@ -80,7 +80,7 @@ class SearchTimes:
 
     viewer: str
     bare: Times = field(default_factory=Times)  # the index queries, by psycopg alone
-    product: Times = field(default_factory=Times)  # the search, once the query's vector is there
+    product: Times = field(default_factory=Times)  # the search, with the query's vector given
     verified: Times = field(default_factory=Times)  # the same with `verify_on_read`
     http: Times = field(default_factory=Times)  # with a cached vector, in the web stack
     nearest: list[tuple[float, float]] = field(default_factory=list)  # see `_compute_recall`

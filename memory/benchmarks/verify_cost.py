@@ -10,7 +10,7 @@ from kmapp.search.query_vector import QueryVector
 from memory.benchmarks.timings import VIEWERS, Bench, set_verification
 from memory.retrieval.search import SearchRequest, search_with_vector
 
-PAIRS = 5  # of each query, whose order alternates
+PAIRS = 5  # pairs of searches for each query, in alternating order
 
 
 @dataclass

@@ -118,7 +118,7 @@ def _apply_decision(
         # Another fact has changed that memory, so this fact is stored separately.
         return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
     if memory and not _is_supported(fact, memory, decision, nearest=memory == similar[0]):
-        # An edge for people if the texts have something in common.
+        # If the texts share a term, an edge shows the possible contradiction to people.
         return FactOutcome(
             item=item,
             fact=fact,

@@ -32,8 +32,9 @@ def list_shared_terms(one: str, other: str) -> frozenset[str]:
 def is_contradiction(fact: str, memory: str, *, nearest: bool) -> bool:
     """Return whether a fact can replace a memory.
 
-    Either both say something different about one subject, or both are the same statement but for a
-    word, or the fact tells of a change and has a term of the memory, or is nearest to it.
+    It can if both state different values for one subject, if they are the same statement except
+    for a word, or if the fact reports a change and either shares a term with the memory or is
+    `nearest`, that is, has no more similar memory.
     """
     fact_terms, memory_terms = _remove_subject(
         remove_contrasted_values(fact), remove_contrasted_values(memory)

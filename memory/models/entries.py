@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLLECTION = "memory"  # postings and vectors of entries
 COLD = frozenset({"cold", "archive"})  # tiers without vectors
-CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
+CONTEXT_COLLECTION = "memory.context"  # vectors of entries embedded with their predecessor
 MIN_HALF_LIFE_DAYS = 0.01  # of new memories; an imported one may have less, which counts as this
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 
@@ -101,8 +101,8 @@ EVERYONE = Q(visibility="account")
 def list_reader_groups(viewer: Viewer) -> tuple[str, ...] | None:
     """Return reader groups with all current memories that a viewer sees, or None if there are none.
 
-    Triggers of migration 0006 keep the group of each memory in the search index. Without a user, an
-    agent or a run sees memories of many users.
+    Triggers of migration 0006 keep the group of each memory in the search index. An agent, app or
+    run without a user sees memories of many users, so that no groups contain all of them.
     """
     if viewer.user_id:
         return "everyone", f"user:{viewer.user_id}"
@@ -237,14 +237,14 @@ class MemoryEntry(SealedModel):
             models.Index(fields=["account", "run_id", "observed_at"], name="entries_of_run"),
             models.Index(
                 fields=["account", "status"],
-                include=["id", "expires_at", "valid_from", "valid_to"],  # read without the rows
+                include=["id", "expires_at", "valid_from", "valid_to"],  # for index-only scans
                 condition=EVERYONE,
                 name="entries_visible_to_all",
             ),
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
-            # Orders of the list of memories. Recalls have none: each recall would update it.
+            # Orders of the list of memories. An index of recalls would change with each recall.
             models.Index(fields=["account", "-updated_at", "-id"], name="entries_last_updated"),
             models.Index(fields=["account", "-observed_at", "-id"], name="entries_last_observed"),
             models.Index(fields=["account", "-importance", "-id"], name="entries_most_important"),

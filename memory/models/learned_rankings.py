@@ -32,7 +32,7 @@ class ViewerQuestion(AccountOwned):
 
 
 class Judgement(ViewerQuestion, SealedModel):
-    """Whether a memory is relevant to a question. Another judgement of its source replaces it."""
+    """Whether a memory is relevant to a question. Replaced by a newer one from its source."""
 
     class Label(models.TextChoices):
         RELEVANT = "relevant", _("Relevant")
@@ -115,7 +115,7 @@ class Ranking(SealedModel):
         return f"r{self.number}"
 
     def to_account_ranking(self) -> AccountRanking:
-        """Return what a search needs of it."""
+        """Return the number and the weights of the ranking, for searches."""
         weights: dict[str, Any] = self.weights
         # A signal that is newer than the ranking has no weight in it.
         learned = tuple(float(weights.get(name, 0)) for name in LEARNED_WEIGHTS)

@@ -1,6 +1,6 @@
 """Counters of memory accesses in Valkey, flushed periodically.
 
-A read writes nothing to the database. When Valkey is away, some are not counted.
+A read writes nothing to the database. While Valkey is unavailable, recalls are not counted.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ return counted
 
 def count_accesses(account_id: UUID, ids: Iterable[UUID]) -> None:
     """Count one recall of each of these memories."""
-    add_counts(account_id, Counter(iter(ids)))  # of a mapping, its keys
+    add_counts(account_id, Counter(iter(ids)))  # `iter`: a mapping would give counts
 
 
 def add_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:

@@ -38,7 +38,7 @@ def apply_rankings(
 ) -> SearchRequest:
     """Return the search with the account's active ranking, which may be some seconds old.
 
-    If it is `with_shadow`, its results are also compared with those of the ranking in shadow.
+    With `with_shadow`, its results are also compared with those of the ranking in shadow.
     """
     active, shadow = _rankings_cache.get(account_id) or _rankings_cache.put(
         account_id, _load_rankings(account_id), seconds=CACHE_SECONDS

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from django.db import connection
 
-# From one name to the next along the index entries_of_agent: as many steps as there are names,
-# however many memories there are. DISTINCT would read them all.
+# A loose index scan of entries_of_agent: it takes one step for each name. DISTINCT would read all
+# memories.
 _NAMES_SQL = """
 WITH RECURSIVE names (name) AS (
   SELECT min(agent_id) FROM memory_memoryentry WHERE account_id = %(account)s AND agent_id > ''

@@ -1,4 +1,4 @@
-"""Audiences of memories, in which workers relate them."""
+"""Audiences of memories. Workers relate only memories of the same audience."""
 
 from typing import NamedTuple, Self
 
@@ -6,7 +6,8 @@ from django.db.models import F, Q
 
 from memory.models import MemoryEntry
 
-# Edges that lead to a row of the same audience, as `Audience.fields` has it. Agents write others.
+# Condition of edges between memories of the same audience, equivalent to `Audience.fields`. Agents
+# can write edges between audiences.
 SAME_AUDIENCE = Q(src__scope=F("dst__scope"), src__visibility=F("dst__visibility")) & (
     Q(dst__visibility=MemoryEntry.Visibility.ACCOUNT)
     | Q(src__user_id=F("dst__user_id"), src__agent_id=F("dst__agent_id"))

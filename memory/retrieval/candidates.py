@@ -59,7 +59,7 @@ def collect_candidates(
 ) -> CandidateSet:
     """Find candidates by words and meaning, and measure all signals of each.
 
-    The indexes lack the old texts of `old_texts` memories, which are scored by the given words.
+    No index contains the texts in `old_texts`, so these memories are scored by their words only.
     """
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = load_weighted_terms(collection, terms(text))
@@ -119,15 +119,16 @@ def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Cand
     )
 
 
-# Derived edges to similar or mentioned memories are left to recall. Here they would displace the
+# Only recall uses derived edges to similar or mentioned memories. Here they would displace the
 # neighbours in runs, and similar memories match the query anyway.
 _EDGE_CONDITION_SQL = (
     "account_id = %s AND type = ANY (%s) "
     "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 )
-# A constant, because building it takes Django longer than running it takes Postgres. Runs of two
-# users may have the same name. The rows of entries are followed by those of the edges between them,
-# which only the `days` column distinguishes, because a second query would take longer.
+# Raw SQL, because Django would take longer to build this query than PostgreSQL to run it. It
+# returns entries and then the edges between them, which have a value in the last column (days),
+# because a second query would take longer. Run names include the user: two users may use the same
+# name.
 _SURROUNDINGS_SQL = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
 fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (

@@ -30,7 +30,7 @@ SORTS = {
     "-importance": _("Most important"),
     "-access_count": _("Most recalled"),
 }
-# Orders without an index cover the newest rows only. An index of recalls would be updated by each.
+# Orders without an index cover the newest rows only. Each recall would update an index of them.
 UNINDEXED_SORTS = frozenset({"-access_count"})
 COLUMNS = {
     "status": _("Status"),
@@ -127,7 +127,7 @@ class Listing:
         return self.sort in UNINDEXED_SORTS and not self.words
 
     def page_ids(self, meaning: QueryVector | None = None) -> Any:
-        """Return the ids for pages: all, or of the newest rows if no index has the order."""
+        """Return the ids for pages: all, or those of the newest rows if the sort has no index."""
         if not self.covers_newest_only:
             return self.ids(meaning)
         newest = self.rows.order_by("-created_at", "-pk").values("pk")[: bounded_counts.MAX_FIGURE]

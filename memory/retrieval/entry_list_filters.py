@@ -14,7 +14,7 @@ State = Vector.State
 
 
 class EntryFilter(Filters):
-    """Each field narrows.
+    """Filters of memories, all of which must match.
 
     Status, user, agent and run have an index; the others narrow the account's rows as they are
     read, newest first.

@@ -22,9 +22,9 @@ ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative t
 QUESTION_FACTOR = 0.5  # worth of a question, against a statement
 ELLIPSIS = " … "
 MAX_CACHED_CHARACTERS = 2_000_000  # of texts whose sentences are cached
-ENTRY_CHARACTERS = 200  # that a cached text counts in addition, since a short one has an entry too
+ENTRY_CHARACTERS = 200  # counted for each cached text besides its length
 
-# After two small letters or digits, so that "Dr." and initials end no sentence.
+# A full stop ends a sentence only after two lower-case letters or digits: not in "Dr." or "J.".
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
 _ANCHOR = re.compile(
     r"\d|\b(?:yesterday|today|tomorrow|ago|last|next|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day"

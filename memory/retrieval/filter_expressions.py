@@ -229,7 +229,8 @@ class FilterField:
     def _parse_value(self, value: Any, path: str) -> Any:
         try:
             parsed = _PARSERS[self.kind](value)
-            # Owners are stored without spaces around them. Only an empty text selects none.
+            # Owners are stored without surrounding spaces. A text of spaces is not stripped, since
+            # an empty text selects rows without an owner.
             return parsed.strip() or parsed if self.column in OWNER_IDS else parsed
         except (ValueError, OverflowError) as error:
             raise _build_refusal(path, str(error)) from error

@@ -1,4 +1,4 @@
-"""Prompt blocks of memories: of the conversation and in general."""
+"""Prompt blocks of memories, half of them from the run of the request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,8 +50,8 @@ def build_prompt_block(
 ) -> PromptBlock:
     """Return a block, half of it from the run; each half may fill space that the other leaves.
 
-    The defaults of the limits are those of the account's policy; with `max_tokens` alone, as many
-    memories as fit.
+    The limits default to those of the account's policy. With `max_tokens` alone, the block has as
+    many memories as fit.
     """
     with acting(account_id):
         policy = MemorySettings.objects.get_or_default(account_id)
@@ -95,7 +95,7 @@ def _build_block_entry(entry: MemoryEntry) -> BlockEntry:
 def search_both_halves(
     account_id: UUID, request: SearchRequest, meaning: QueryVector | None
 ) -> list[Hit]:
-    """Return the memories for a block, given the query's vector."""
+    """Return the memories for a block: half of them from the viewer's run, if it has one."""
     run = request.viewer.run_id
     if not run:
         return search_with_vector(account_id, request, meaning)
@@ -106,6 +106,6 @@ def search_both_halves(
     other_hits = [hit for hit in all_hits if hit.entry.pk not in run_ids]
     half = request.limit - request.limit // 2
     run_count = max(half, request.limit - len(other_hits))
-    # More memories of the run replace those whose text the block states already.
+    # Further memories of the run replace results whose text equals that of another one.
     chosen = drop_equal_texts([*run_hits[:run_count], *other_hits, *run_hits[run_count:]])
     return sorted(chosen[: request.limit], key=lambda hit: -hit.score)

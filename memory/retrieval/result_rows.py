@@ -6,7 +6,7 @@ from uuid import UUID
 from kmapp.search.id_arrays import IdArray
 from memory.models import MemoryEntry
 
-# Constants, because building them takes Django longer than running them takes Postgres.
+# Raw SQL, because Django would take longer to build these queries than PostgreSQL to run them.
 _ROWS_SQL = """
 SELECT e.*, (SELECT verify_on_read FROM accounts_account WHERE id = %s) AS verify_on_read{}
 FROM memory_memoryentry e WHERE e.account_id = %s AND e.id = ANY (%s::uuid[])
@@ -19,8 +19,8 @@ _LAST_SEAL_SQL = """, (
 _ROWS_WITHOUT_SEALS_SQL = _ROWS_SQL.format("")
 _ROWS_WITH_SEALS_SQL = _ROWS_SQL.format(_LAST_SEAL_SQL)
 
-# Accounts that verified when this process last looked. After a change, one search takes another
-# statement for the seals, or reads them in vain.
+# Accounts that verified rows when this process last loaded some. After a change of the setting, one
+# search needs a second query for the seals, or loads them needlessly.
 _verifying_accounts: set[UUID] = set()
 
 

@@ -19,7 +19,7 @@ MAX_QUESTION_LENGTH = 300  # characters of a question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuery:
-    """The text of one memory, and its stored vector, so that results do not depend on a model."""
+    """The text of a memory and its stored vector, so that results do not depend on a model."""
 
     account_id: UUID
     expected: UUID
@@ -79,8 +79,8 @@ def _load_account_questions(account_id: UUID, number: int) -> list[SampleQuery]:
 def run_questions(questions: Sequence[SampleQuery], *, is_exhaustive: bool) -> list[SampleResult]:
     """Return the answers of the current database.
 
-    An index of vectors is built by chance: two of them overlook different memories. Exactly, each
-    memory is measured, so what two databases hold alike they say alike.
+    Vector indexes are built at random, so two of them miss different memories. An exhaustive search
+    compares every memory, so two databases with equal content return equal results.
     """
     model = active_model()
     return [_run_question(each, model, is_exhaustive=is_exhaustive) for each in questions]
@@ -91,7 +91,7 @@ def _run_question(
 ) -> SampleResult:
     request = SearchRequest(query=question.text, of_anyone=True, is_exhaustive=is_exhaustive)
     meaning = QueryVector.from_floats(model, question.vector)
-    with acting(question.account_id):  # where no replica is used: it is of the live database
+    with acting(question.account_id):  # without a replica, which has the live data
         hits = search_with_vector(question.account_id, request, meaning)
     return SampleResult(question=question, results=tuple(hit.entry.pk for hit in hits))
 

@@ -60,7 +60,7 @@ class SearchRequest:
     observed_before: datetime | None = None
     filters: Q | None = None  # see memory.retrieval.filter_expressions
     as_of: datetime | None = None  # search the state at this time
-    in_run: str = ""  # of this run only
+    in_run: str = ""  # only memories of this run
     is_exhaustive: bool = False  # compare every memory: slow, but the index misses some
     drops_equal_texts: bool = True  # return one memory of each text
     variant: Variant = DEFAULT_VARIANT  # with the account's ranking, if one is active
@@ -75,7 +75,7 @@ class Hit:
     score: float
     parts: Mapping[str, float]
     ready: bool  # False: matched by words only, its vector was not compared
-    state: str = "READY"  # of its vector, as `MemoryEntry.embedding_state` has it
+    state: str = "READY"  # of its vector, see `MemoryEntry.embedding_state`
     relevance: float = 0.0  # probability that it is relevant, from the score before reranking
     confidence: float = 0.0  # the same for a response with this as its best result
 
@@ -90,7 +90,7 @@ class SearchResult:
 
 
 def search_memories(account_id: UUID, request: SearchRequest) -> SearchResult:
-    """Find memories by words and by meaning. Opens `acting` itself, and asks the model outside.
+    """Find memories by words and by meaning. Opens `acting` itself and calls the embedder outside.
 
     Without the embedder, the search is by words only, and `decisions` states it.
     """
@@ -154,7 +154,7 @@ def _search_database(
 
         def to_hits(candidates: Sequence[RankedCandidate]) -> list[Hit]:
             ids = [each.id for each in candidates]
-            if past:  # of these only, because the versions of all take long to read
+            if past:  # load these only, because reading the versions of all takes long
                 these = replace(past, present=past.present.filter(pk__any_of=IdArray(ids)))
                 rows = MemoryEntry.objects.of(account_id)
                 matches = these.load_entries(rows.with_verify_on_read(account_id))
@@ -218,7 +218,10 @@ def drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
 def build_past_state(
     account_id: UUID, request: SearchRequest, ids: IdArray | None = None
 ) -> PastState | None:
-    """Return the instant to search at. Invisible memories stay invisible."""
+    """Return the past state to search, or None for the present.
+
+    It excludes memories that the viewer cannot see now.
+    """
     if request.as_of is None:
         return None
     present = exclude_hidden_entries(MemoryEntry.objects.of(account_id).visible_to(request.viewer))
@@ -248,7 +251,7 @@ def _build_cached_filter(account_id: UUID, request: SearchRequest) -> AllowedObj
 
 
 def _is_narrow(request: SearchRequest) -> bool:
-    """Return whether the request asks for a part of what the viewer sees, or for more than it."""
+    """Return whether the request is for a part of what the viewer sees, or for more than that."""
     conditions = (request.kinds, request.tags, request.in_run, request.viewer.scope is not None)
     bounds = (request.observed_after, request.observed_before)
     return request.of_anyone or any(conditions) or any(bounds)

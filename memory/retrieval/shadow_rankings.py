@@ -1,7 +1,7 @@
 """Comparisons of the live ranking with the one in shadow, on the questions of agents.
 
-A search writes nothing to the database: comparisons wait in Valkey until they are stored. When
-Valkey is away, some are not stored.
+A search writes nothing to the database: pending comparisons stay in Valkey until a job stores them.
+While Valkey is unavailable, none are recorded.
 """
 
 import json
@@ -19,10 +19,10 @@ from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
 
 COMPARED_RESULTS = 10  # results that are compared
-MAX_ID_LENGTH = 200  # characters of an id that a comparison stores, as of those of memories
+MAX_ID_LENGTH = 200  # characters of an id, the limit of its column
 MAX_PENDING = 200  # comparisons of an account between two flushes
 TTL_SECONDS = 3_600
-ERASED_SECONDS = 24 * 3_600  # longer than a comparison waits, even if jobs stop for hours
+ERASED_SECONDS = 24 * 3_600  # longer than a comparison is pending, even if jobs stop for hours
 _PUSH_SCRIPT = """
 redis.call('LPUSH', KEYS[1], ARGV[1])
 redis.call('LTRIM', KEYS[1], 0, ARGV[2])
@@ -72,16 +72,16 @@ def has_observations(account_id: UUID) -> bool:
 
 
 def take_observations(account_id: UUID) -> list[dict[str, Any]]:
-    """Return and remove the comparisons that wait, newest first."""
+    """Return and remove the pending comparisons, newest first."""
     observations = valkey_cache.run(_TAKE_SCRIPT, _build_key(account_id)) or []
     return [json.loads(each) for each in observations]
 
 
 def record_erased_people(account_id: UUID, people: Collection[str]) -> None:
-    """Exclude the questions of these people that searches push later, because they began before.
+    """Exclude the questions of these people that running searches have yet to push.
 
-    After a rollback of the erasure they stay excluded for ERASED_SECONDS: some comparisons are then
-    missing, but none is stored that should not be.
+    After a rollback of the erasure, they stay excluded for ERASED_SECONDS: some comparisons are
+    then missing, but none is stored that should not be.
     """
     markers = {_build_person_key(account_id, each): 1 for each in people}
     if markers:

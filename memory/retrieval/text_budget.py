@@ -15,7 +15,7 @@ from memory.retrieval.excerpts import Excerpts
 from memory.review.contradictions import find_contrast
 
 HEADING = "## Relevant Memory"
-MAX_SHARES = 25  # a memory is shortened if it exceeds this fraction of the budget
+MAX_SHARES = 25  # memories are shortened to the budget divided by this number
 MIN_EXCERPT_TOKENS = 24  # tokens to which a memory is shortened at most
 CONTAINED_SHARE = 0.9  # share of the terms of a memory that a better one contains
 MIN_COMPARED_TERMS = 3  # a memory with fewer terms is not compared

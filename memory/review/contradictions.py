@@ -29,11 +29,12 @@ _VALUE_PATTERN = re.compile(
     rf"|\b(?P<day>{'|'.join(_DAY_NAMES)})s?\b"
     rf"|\b(?P<month>{'|'.join(month for month in _MONTH_NAMES if month != 'may')})\b"
     rf"|每?(?:周|星期|礼拜)(?P<han_day>[{_HAN_DAYS}])"
-    # From its first sign only, which may follow a day: 周三十二点. From each would take long.
+    # A match starts at the first sign only, which may follow a day (周三十二点), because attempts
+    # at every sign would take long.
     rf"|(?:(?<![{_HAN_NUMBER_SIGNS}])|(?<=[周期拜].))(?P<han>[{_HAN_NUMBER_SIGNS}]++)(?=[{_COUNTED_SIGNS}])",
     re.IGNORECASE,
 )
-# Letters that IGNORECASE takes for those of a name, and `lower` does not: "Frıday".
+# Letters that IGNORECASE matches with ASCII letters and that `lower` does not convert: "Frıday".
 _TO_ASCII = str.maketrans({"ı": "i", "İ": "i", "ſ": "s"})
 _NEGATION_PATTERN = re.compile(
     r"\b(?:not|never|no|cannot|without|nor)\b|n['’]t\b"

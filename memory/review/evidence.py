@@ -59,7 +59,7 @@ class ReviewEvidence:
     warnings: Sequence[ReviewWarning]
     blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
-    others: Sequence[Finding]  # that compare it with another current memory
+    others: Sequence[Finding]  # findings that compare it with another current memory
     twin: MemoryEntry | None  # the memory that it could be merged with
     triage: Triage | None  # None: not triaged yet
     metadata: str  # as JSON, or nothing

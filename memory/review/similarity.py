@@ -98,7 +98,7 @@ class _TermWeights:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
-        # The default weight of words.
+        # The weight of terms that have none.
         self.average = fmean(weights.values()) if weights else 1.0
 
     def compute_dice(self, one: str, other: str) -> float:

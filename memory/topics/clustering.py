@@ -41,10 +41,10 @@ def build_neighbour_graph(vectors: Vectors) -> Graph:
 
 
 def assign_topics(graph: Graph, topics: Sequence[int]) -> list[int]:
-    """Give items without a topic one, where they belong; those that have one keep it.
+    """Assign topics to items without one where their neighbours allow it; others keep theirs.
 
     Return the topic of each item, or NO_TOPIC; numbers above those of `topics` are new. A second
-    call with what the first returned changes nothing.
+    call with the result of the first changes nothing.
     """
     assigned = list(topics)
     for _ in range(MAX_ROUNDS):

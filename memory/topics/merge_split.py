@@ -1,8 +1,8 @@
 """Suggestions to merge or split topics. Pure: numpy, no database.
 
 Topics grow one memory at a time and growing never divides them. The graph of mutual neighbours
-(memory.topics.clustering) as a whole may suggest other groups: by modularity (Newman & Girvan
-2004), the measure that founds topics, two topics may be better as one, and one as two.
+(memory.topics.clustering) as a whole may suggest other groups: modularity (Newman & Girvan 2004),
+by which new topics are found, may be higher with two topics merged or with one divided.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from memory.topics.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Graph, find_commu
 
 # Modularity of a graph without groups is seldom higher.
 MIN_SPLIT_MODULARITY = 0.3
-MIN_MERGE_SHARE = 0.2  # of the smaller topic's connections lead to the other
+MIN_MERGE_SHARE = 0.2  # share of the smaller topic's connections that must lead to the other
 MIN_SPLIT_SIZE = 2 * MIN_TOPIC_SIZE  # members that a topic must have for each part to be one
 
 
@@ -22,7 +22,7 @@ class Suggestion:
     """A topic with the one to merge it with, or with the items to split off."""
 
     topic: int
-    other: int  # NONE for a split
+    other: int  # NO_TOPIC for a split
     leaving: tuple[int, ...]
     score: float  # merge: share of the smaller one's connections; split: modularity
 

@@ -35,13 +35,13 @@ _OBJECTS = "the a an my your his her its our their it them him us me"
 _BEFORE_NOUNS = frozenset(f"{_DETERMINERS} {_PREPOSITIONS}".split())
 _BEFORE_VERBS, _AFTER_VERBS = frozenset(_SUBJECTS.split()), frozenset(_OBJECTS.split())
 _FUNCTION_WORDS = STOP_WORDS | _BEFORE_NOUNS | _BEFORE_VERBS | _AFTER_VERBS
-SIGN_WEIGHT = 2  # of a sign; "to" is a weaker one, since it may precede both
+SIGN_WEIGHT = 2  # of a context; "to" counts 1, because it may precede nouns and verbs
 _VERB_ENDINGS = ("ing", "ed", "ly")
 _NOUN_TAGS = ("n", "vn", "eng", "l", "j")
 
 
 class Vocabulary:
-    """What the context of the words of some texts says about them, by stem."""
+    """Counts of the noun and verb contexts of the words of some texts, by stem."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.nouns: Counter[str] = Counter()

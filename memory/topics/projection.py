@@ -8,7 +8,7 @@ import numpy as np
 from memory.topics.clustering import Vectors, remove_common_component
 
 WIDTH, HEIGHT = 720, 420
-MARGIN = 24  # that stays free around the points
+MARGIN = 24  # free space around the points
 
 
 class Point(NamedTuple):

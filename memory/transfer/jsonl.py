@@ -159,6 +159,6 @@ def _has_type(field: "models.Field[Any, Any]", value: Any) -> bool:
     for field_type, types in JSON_TYPES.items():
         if isinstance(field, field_type):
             has_type = isinstance(value, tuple(types))
-            # A bool is an int to Python, not to us.
+            # In Python a bool is an int, but not in this format.
             return has_type and (bool in types or not isinstance(value, bool))
     return isinstance(value, str)

@@ -32,7 +32,7 @@ from memory.views.saved_views import view_url, visible_views
 Form = MemoryExport.Form
 CONTENT_TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
-# Not on the page, and up to megabytes in each row.
+# Columns that the page does not display and that can take megabytes in each row.
 UNLISTED_COLUMNS = ("slots", "sources", "entities", "raw_ref", "evidence_ref")
 
 

@@ -100,7 +100,7 @@ def import_judgements(request: WebRequest) -> HttpResponse:
     if file is None or (file.size or 0) > MAX_FILE_BYTES:
         raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
     lines = {n: _read_line(n, line) for n, line in enumerate(file, 1) if line.strip()}
-    # All of them before the first commit, which locks the chain until the transaction ends.
+    # Lock all memories before the first commit, which locks the chain until the transaction ends.
     existing = lock_entries(request.account_id, {each.entry_id for each in lines.values()})
     for number, each in lines.items():
         if each.entry_id not in existing:

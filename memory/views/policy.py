@@ -34,7 +34,7 @@ def policy(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def set_policy(request: WebRequest) -> HttpResponse:
-    """Change a section. A shorter retention that forgets memories now needs confirmation."""
+    """Change a section. A shorter retention that forgets memories at once needs confirmation."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("Policy section not found."))

@@ -107,7 +107,7 @@ def ranking_detail(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST", get=Permission.PROMOTE)
 def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Change the status. Only admins may change what agents get; a rollback asks first."""
+    """Change the status. Only admins may change what agents get; a rollback needs confirmation."""
     row = get_row_or_404(request, Ranking, pk)
     to = request.POST.get("status") or request.GET.get("status", "")
     if to not in NOTICES:
@@ -132,7 +132,7 @@ def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _render_confirmation(request: WebRequest, row: Ranking, to: str) -> HttpResponse:
-    """Ask before the active ranking is retired, and say which one replaces it."""
+    """Render the confirmation of retiring the active ranking, with the one that replaces it."""
     if row.status != Status.ACTIVE or to != Status.RETIRED:
         raise Conflict(_("This ranking is no longer active. Open its page to see its status."))
     earlier = Ranking.objects.of(row.account_id)
@@ -158,7 +158,7 @@ def _weights(row: Ranking) -> list[dict[str, Any]]:
 
 
 def _changes(account_id: UUID, rows: Sequence[RankingComparison]) -> list[dict[str, Any]]:
-    """Return the results that go in and out of the first ten, and those that were judged."""
+    """Return the results that enter or leave the first ten, and those that were judged."""
     ids = {pk for row in rows for pk in {*row.before} ^ {*row.after}}
     ids |= {pk for row in rows for pk in row.relevant}
     entries = MemoryEntry.objects.of(account_id).in_bulk(list(ids))

@@ -127,13 +127,13 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 
 def _require_proposal(request: WebRequest, entry: MemoryEntry) -> None:
-    """Let those who only review change proposals only."""
+    """Raise Denied if this is no proposal and the person can only review."""
     if entry.status != PROPOSED and Permission.EDIT not in request.permissions:
         raise Denied(_("This is no longer a proposal. Your role cannot change memories."))
 
 
 def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
-    """Let those who only review undo decisions about proposals only."""
+    """Raise Denied if this is no decision about a proposal and the person can only review."""
     versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=entry.pk)
     decided = versions.filter(version=entry.version, event__in=MemoryVersion.DECISIONS)
     before = versions.filter(version=entry.version - 1, state__status=PROPOSED)
@@ -143,7 +143,7 @@ def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
 
 def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     """Return to the queue if the memory is pending again, else reload the current page."""
-    # A browser that is sent to a part of its page does not load it again.
+    # Without the fragment, because a browser does not reload a page for another fragment.
     here = (request.htmx.current_url_abs_path or "").partition("#")[0]
     if request.htmx and here.startswith(reverse("memory:review")):
         return render_workbench(request, _open_this_or_next(request, entry), elsewhere=True)

@@ -18,7 +18,7 @@ TEXT = 50_000  # characters, as at the API
 
 
 class TextField(forms.CharField):
-    """A text as it is stored: browsers send each line break as two characters."""
+    """A text with line feeds as line breaks; browsers send CR LF."""
 
     def to_python(self, value: Any) -> Any:
         text: Any = super().to_python(value)

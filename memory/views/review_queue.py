@@ -232,7 +232,7 @@ def decided_today(account_id: UUID) -> int:
         created_at__gte=midnight(), event__in=MemoryVersion.DECISIONS
     )
     decided = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
-    # Neither topics nor the memories that proposals were merged into.
+    # Exclude topics and the memories that proposals were merged into.
     decided = decided.exclude(entry__kind=MemoryEntry.Kind.TOPIC)
     decided = decided.exclude(
         event=MemoryVersion.Event.MERGE, state__status=MemoryEntry.Status.ACTIVE

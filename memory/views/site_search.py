@@ -1,4 +1,4 @@
-"""Memories and topics in the search over everything."""
+"""Memories and topics in the site search."""
 
 from collections.abc import Mapping
 from functools import partial

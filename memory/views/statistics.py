@@ -14,8 +14,8 @@ EVENTS = {
     "memories_rejected": MemoryVersion.Event.REJECT,
     "memories_forgotten": MemoryVersion.Event.FORGET,
 }
-# Seconds between the proposal and the decision about it, of the decisions of one day; neither of
-# topics nor of the memories that proposals were merged into.
+# Seconds between the proposal and the decision about it, of the decisions of one day; without
+# topics and the memories that proposals were merged into.
 REVIEW_SECONDS = """
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM v.created_at - e.created_at))
   FROM memory_memoryversion v JOIN memory_memoryentry e

@@ -31,7 +31,7 @@ BACKTEST = "rules.backtest"
 MAX_DECISIONS = 10_000  # decisions of one backtest
 BATCH_SIZE = 500  # decisions that are evaluated at a time
 BATCH_SECONDS = 60.0  # processor time of one batch
-RUN_SECONDS = 120.0  # after which a run begins no more batches: jobs end after 200 s
+RUN_SECONDS = 120.0  # a run begins no batch after this: jobs are ended after 200 s
 MAX_EXAMPLES = 20
 
 
@@ -61,10 +61,10 @@ def create_backtest(
 
 
 def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
-    """Begin or continue a backtest; progress is visible after each piece.
+    """Begin or continue a backtest; its progress is stored after each batch.
 
-    Raises RetryLater when the time of a run is over: a later one continues, unless the rule has
-    changed.
+    Raises RetryLater after RUN_SECONDS. The next run continues there, or starts again if the rule
+    has changed.
     """
     until = monotonic() + RUN_SECONDS
     with acting(account_id):
@@ -99,7 +99,10 @@ def _limit_batch_time() -> Iterator[None]:
 
 
 def _evaluate_batch(backtest: RuleBacktest, shadow: CompiledRule, ids: Sequence[UUID]) -> None:
-    """Evaluate decisions outside a transaction, which the database would end as idle."""
+    """Evaluate decisions and store the counts.
+
+    The evaluation is outside a transaction, because the database would end an idle one.
+    """
     account_id = backtest.account_id
     with acting(account_id):
         rules = load_rules(account_id)
@@ -131,7 +134,7 @@ def _evaluate_batch(backtest: RuleBacktest, shadow: CompiledRule, ids: Sequence[
 def _observe_decision(
     shadow: CompiledRule, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
 ) -> Observation | None:
-    """Observe the rule as if it had been in shadow then, among the rules of today."""
+    """Observe the rule on a decision as if it had been in shadow, with the active rules of now."""
     question = rebuild_request(decision)
     live_edition = rules.live_editions.get(shadow.rule.lineage)
     if live_edition is None and not shadow.matches(question.context):

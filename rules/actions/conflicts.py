@@ -1,6 +1,6 @@
-"""Conflicts between rules: with the active ones, and in recorded decisions.
+"""Conflicts of a shadow rule with active rules, and conflicts that decisions recorded.
 
-Both are searched in recorded decisions, so that rules that never meet in practice do not conflict.
+Both come from recorded decisions, so rules that never match the same context do not conflict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ MAX_CONFLICTING_DECISIONS = 2_000  # the last decisions with conflicts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleConflict:
-    """Rules that clash over one place, and how often that happened."""
+    """Rules with different effects on one path, and the number of decisions with this conflict."""
 
     path: str
     code: str
@@ -35,10 +35,10 @@ class RuleConflict:
 
 
 def list_live_conflicts(rule: Rule) -> tuple[list[RuleConflict], int]:
-    """Return the conflicts of the rule if it replaced its live edition, and the decisions checked.
+    """Return the conflicts of the rule in place of its live edition, and the decisions checked.
 
-    These are the last decisions that the rule matched in shadow, as many as time permits: a request
-    waits for them.
+    The decisions are the last ones that the rule matched in shadow, as many as can be checked in
+    MAX_SECONDS, because a request waits for the result.
     """
     seen = list_observations(rule).filter(matched=True).order_by("-created_at")
     ids = list(seen.values_list("decision_id", flat=True)[:MAX_MATCHED_DECISIONS])

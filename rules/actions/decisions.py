@@ -93,7 +93,7 @@ def record_selection(
 ) -> RecordedSelection:
     """Select a tool and record it, with the observation of each shadow rule.
 
-    `columns` replace those of the decision, such as its run.
+    `columns` are values for further columns of the decision, such as its run.
     """
     evaluation = evaluate_rules(account_id, question, observe=True)
     selection = select_tool(evaluation.policy, question.candidates, strict=question.strict)
@@ -131,7 +131,7 @@ def _build_decision(
         agent_id=viewer.agent_id,
         app_id=viewer.app_id,
         context=context,
-        # Not of the request's context, of which a digest would reveal what was redacted.
+        # Of the redacted context, because a digest of the original could reveal redacted text.
         context_sha256=hashlib.sha256(encode_canonical(context)).hexdigest(),
         candidates=list(selection.candidates),
         strict=question.strict,

@@ -32,7 +32,7 @@ OUTCOME_COLUMNS = {
     Outcome.NEGATIVE: "negative",
     Outcome.VERY_NEGATIVE: "negative",
 }
-DIGEST = re.compile("[0-9a-f]{64}")  # in place of the text with the outcome
+DIGEST = re.compile("[0-9a-f]{64}")  # may be sent in place of the text with the outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,10 @@ def _get_or_create_decision(
 
 
 def _derive_ids(account_id: UUID, key_parts: Sequence[Any]) -> list[UUID]:
-    """Return the id under each secret, the present one first; it reveals no redacted text."""
+    """Return the id derived with each secret, the current one first.
+
+    The digests are keyed, so that an id does not reveal redacted text.
+    """
     digests = keyed_digests("rules.feedback", encode_canonical(key_parts))
     return [uuid5(account_id, digest) for digest in digests]
 
@@ -220,7 +223,10 @@ def _list_tools(rule: Rule) -> set[str]:
 
 
 def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
-    """Count for each rule, in the order of their ids, so that two counts cannot deadlock."""
+    """Increment the count of each rule.
+
+    Rows are locked in the order of their rule ids, so that concurrent calls cannot deadlock.
+    """
     column = OUTCOME_COLUMNS[Outcome(outcome)]
     ids = sorted(rules)
     RuleStatistics.objects.bulk_create(
@@ -235,7 +241,7 @@ def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> 
 def recount_feedback(account_id: UUID) -> int:
     """Count all feedback again. Return the number of rules with wrong counts."""
     statistics = RuleStatistics.objects.of(account_id)
-    # Locked, so that feedback waits until the end.
+    # Lock the rows, so that concurrent feedback waits for the end of this transaction.
     locked_statistics = list(statistics.select_for_update().order_by("rule_id"))
     counts = defaultdict[UUID, dict[str, int]](lambda: dict.fromkeys(OUTCOME_COLUMNS.values(), 0))
     rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")

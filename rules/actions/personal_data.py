@@ -18,7 +18,7 @@ def count_decisions(account_id: UUID, people: Collection[str]) -> int:
 def erase_decisions(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase decisions and feedback, and count the remaining feedback again."""
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
-    # Locked as feedback locks its decision, so that no feedback is added meanwhile.
+    # Feedback takes the same lock on its decision, so none is added meanwhile.
     locked = decisions.order_by("pk").select_for_update(no_key=True)
     ids = list(locked.values_list("pk", flat=True))
     feedback = RuleFeedback.objects.of(account_id).filter(decision_id__in=ids)

@@ -1,4 +1,4 @@
-"""Promotion with two people: one requests, another approves exactly that."""
+"""Promotion with two people: one requests it, another approves the same content."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ Status = RulePromotion.Status
 
 
 def request_or_promote(change: StateChange) -> StateChangeResult | RulePromotion:
-    """Promote, or request it if the account requires a second person."""
+    """Promote the rule, or request its promotion if the account requires a second person."""
     if load_settings(change.account_id).second_person:
         return request_promotion(change)
     rule, editions = change.lock_editions()
@@ -60,7 +60,7 @@ def request_promotion(change: StateChange) -> RulePromotion:
 
 
 def approve_request(change: StateChange, promotion_id: UUID) -> StateChangeResult:
-    """Approve the request of another person, if it still applies to what they saw."""
+    """Approve another person's request, unless the rule or its active edition changed since."""
     request, rule, editions = _lock_request(change, promotion_id)
     if request.asked_by == str(change.actor):
         raise Denied(_("You cannot approve a promotion that you requested."), code="self_approval")

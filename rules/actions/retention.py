@@ -25,7 +25,7 @@ def list_expired_decisions(account_id: UUID, days: int | None) -> "QuerySet[Rule
 
 
 def delete_expired_decisions(account_id: UUID) -> int:
-    """Delete expired decisions, one batch in a transaction. Opens `acting` itself."""
+    """Delete expired decisions, each batch in its own transaction. Opens `acting` itself."""
     with acting(account_id):
         days = load_settings(account_id).decision_days
     deleted = 0

@@ -59,7 +59,7 @@ def create_rule(
 
 
 def write_rules(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
-    """Write drafts as part of a commit. The same client ids again change nothing."""
+    """Write drafts as part of a commit. A draft whose client id exists already changes nothing."""
     keys = [draft.derive_id(account.pk) for draft in drafts]
     _check_duplicates(drafts, keys)
     _check_ids(drafts)
@@ -104,7 +104,7 @@ def _check_ids(drafts: Sequence[NewRule]) -> None:
 def _find_existing(
     account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]
 ) -> dict[UUID, Rule]:
-    """Return the rules that exist already. Another body is a conflict."""
+    """Return the rules that exist already. Raises Conflict if one has a different body."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}
     existing = Rule.objects.of(account_id).in_bulk(list(keys))
@@ -167,10 +167,10 @@ def update_rule(
     version: int | None = None,
     reason: str = "",
 ) -> Rule:
-    """Change a rule. A rule that has been in shadow is frozen, so that it gets a new edition.
+    """Change a rule, or create a new edition of one whose definition is frozen.
 
-    Its name and summary change in place. Agents read those of an active rule, so a key changes
-    them in a new edition, too, and those of a formerly active rule, which a rollback restores.
+    The name and summary of a frozen rule change in place, unless it is or was active and an API key
+    changes them: agents read them, and a rollback can restore a formerly active rule.
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
@@ -274,7 +274,7 @@ def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str,
 
 
 def count_change(account_id: UUID, commit: Recording) -> None:
-    """Count a change, so that processes compile the rules again."""
+    """Increment the account's change counter, so that processes compile the rules again."""
     if not RuleBook.objects.of(account_id).update(changes=F("changes") + 1):
         book = RuleBook(id=uuid7(), account_id=account_id, changes=1, commit_id=commit.id)
         created = RuleBook.objects.bulk_create([book], ignore_conflicts=True)
@@ -285,7 +285,7 @@ def count_change(account_id: UUID, commit: Recording) -> None:
 
 
 def check_version(rule: Rule, version: int | None) -> None:
-    """Refuse a decision about another version than the person saw."""
+    """Raise Conflict if the rule has another version than the person saw."""
     if version is not None and rule.version != version:
         raise Conflict(
             _("Someone else changed this rule. Reload the page and decide again."),

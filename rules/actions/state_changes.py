@@ -138,7 +138,7 @@ def check_transition(rule: Rule, to: str) -> None:
 def promote_rule(change: StateChange, rule: Rule, editions: Sequence[Rule]) -> StateChangeResult:
     """Activate a shadow rule instead of its active edition, if it passes the evidence gate.
 
-    The gate alone is not enough: an agent can create all evidence for a rule of its own.
+    The permission is checked as well, because an agent can create all evidence for its own rule.
     """
     check_transition(rule, State.ACTIVE)
     validate_rule(build_draft(rule))
@@ -157,7 +157,10 @@ def promote_rule(change: StateChange, rule: Rule, editions: Sequence[Rule]) -> S
 
 
 def check_gate(change: StateChange, rule: Rule) -> Gate:
-    """Return the gate if this decision may pass it; a reason is required."""
+    """Return the gate for a promotion.
+
+    Raises Invalid without a reason, and Conflict if the gate is closed and not overridden.
+    """
     if not change.reason.strip():
         raise Invalid(
             _("Enter a reason for promoting this rule. It is recorded in the ledger."),
@@ -196,8 +199,8 @@ def roll_back_rule(change: StateChange) -> StateChangeResult:
 def find_previous_edition(rule: Rule, editions: Sequence[Rule]) -> Rule | None:
     """Return the edition that a rollback of the rule activates again, whatever its state is now.
 
-    Its definition is the replaced one in every state, because it has been in shadow. A key that may
-    not change active rules may move it; the rollback must not leave no edition active then.
+    Its definition is frozen, because it has been in shadow. Its state may have been changed by a
+    key that cannot change active rules; the rollback must still leave one edition active.
     """
     return next((one for one in editions if one.pk == rule.replaced), None)
 

@@ -167,14 +167,17 @@ def _build_part(name: str, rows: Sequence[Row]) -> Json:
 
 
 def _set_or_remove(part: Mapping[str, Any], name: str, value: Any) -> Json:
-    """Return the part with this value, or without it if it was empty."""
+    """Return the part with this value, or without the name if the value is empty.
+
+    An empty object that the part already contains is preserved.
+    """
     if value in ("", {}) and part.get(name) != {}:
         return {key: existing for key, existing in part.items() if key != name}
     return {**part, name: value}
 
 
 def build_condition(rows: Sequence[Row]) -> Json:
-    """Return the condition that all rows hold. A row without path and value is ignored."""
+    """Return the condition that requires all rows. A row without path and value is ignored."""
     condition: Json = {}
     for row in rows:
         if row.path:

@@ -134,9 +134,9 @@ class RuleSet:
 
 
 def _match_shadow(candidates: Iterable[CompiledRule], context: Any) -> list[CompiledRule]:
-    """Return the matching shadow rules, without those for which no time is left.
+    """Return the matching shadow rules, as many as can be evaluated in SHADOW_SECONDS.
 
-    They have no effect, and any agent may write them, so no request waits long for them.
+    They have no effect, and any agent may write them, so a request must not wait long for them.
     """
     matching = []
     with limit_time(SHADOW_SECONDS), suppress(TooSlow):

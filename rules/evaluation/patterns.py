@@ -9,12 +9,12 @@ from kmapp.runtime.cache_classes import LruCache
 
 MAX_PATTERN_LENGTH = 256
 MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
-# Of compiled patterns, in bytes: one rule can have more than a thousand, and any agent can write
-# shadow rules. Only those of active rules may take more.
+# Initial and maximum size of the cache in bytes. One rule can have more than a thousand patterns,
+# and any agent can write shadow rules, so only patterns of active rules enlarge the cache.
 CACHED_SIZE = 1 << 26
 MAX_CACHED_SIZE = 1 << 28
-MIN_CACHED_SIZE = 1 << 15  # of one pattern, because matching takes memory beside the program
-INSTRUCTION_SIZE = 16  # forwards and backwards
+MIN_CACHED_SIZE = 1 << 15  # of one pattern: matching takes memory besides the program
+INSTRUCTION_SIZE = 16  # bytes, in the forward and the backward program together
 
 
 def _estimate_size(cached: tuple[Any]) -> int:
@@ -37,7 +37,7 @@ def load_pattern(text: str) -> Any:
 
 
 def reserve_space(number: int) -> None:
-    """Let the cache hold so many patterns of active rules besides others.
+    """Enlarge the cache to hold this many patterns of active rules besides others.
 
     Without space for all of them, each request would compile all of them again.
     """

@@ -69,7 +69,7 @@ class Policy:
     deny: tuple[str, ...] = ()
     prefer: tuple[str, ...] = ()
     conflicts: list[PolicyConflict] = field(default_factory=list)
-    paths_by_rule: dict[str, tuple[str, ...]] = field(default_factory=dict)  # paths by rule
+    paths_by_rule: dict[str, tuple[str, ...]] = field(default_factory=dict)  # dotted paths
     deniers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # rules by tool, best first
     preferrers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ def _set_value(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
             inner = target[name] = {}
         target = inner
     if value != {} or not isinstance(target.get(path[-1]), dict):
-        target[path[-1]] = {} if value == {} else value  # a copy: the rule's own stays empty
+        target[path[-1]] = {} if value == {} else value  # a new dict: the rule's own stays empty
 
 
 def _find_conflict(

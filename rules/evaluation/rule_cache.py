@@ -25,7 +25,8 @@ MAX_ACCOUNTS = 64
 class CacheVersion:
     """The change counter with the transaction of the last change, and whether rules are verified.
 
-    A transaction that rolls back and the next one that reaches the number see different rules.
+    The counter alone is not enough: after a rollback, another transaction counts to the same number
+    with different rules.
     """
 
     verify: bool

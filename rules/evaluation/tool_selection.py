@@ -104,7 +104,7 @@ def observe_rule(
     live_edition: CompiledRule | None,
     feedback_counts: FeedbackCounts,
 ) -> Observation | None:
-    """Return the effect with this rule instead of its live edition, or None.
+    """Return the effect of a shadow rule in place of its live edition, or None if neither matches.
 
     `live` are the matching active rules. A rule that replaces a matching one has an effect even
     if it does not match, or is for another audience.
@@ -136,7 +136,7 @@ def observe_rules(
     question: SelectionRequest,
     feedback_counts: FeedbackCounts,
 ) -> list[Observation]:
-    """Return the observations of shadow rules, without those for which no time is left."""
+    """Return the observations of shadow rules, as many as can be evaluated in SHADOW_SECONDS."""
     editions = rules.live_editions
     shadow_editions = [
         one

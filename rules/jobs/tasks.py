@@ -12,7 +12,7 @@ from rules.actions import retention, suggestions
 def suggest() -> int:
     """Replace the suggestions of all accounts, and return their number.
 
-    Accounts with few rules are first: the time of the task may end in one with many.
+    Accounts with few rules are first, because one with many may exceed the time limit of the task.
     """
     counts = run_for_each_account(_count_rules)
     accounts = [account_id for _number, account_id in sorted(counts)]

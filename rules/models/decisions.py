@@ -142,7 +142,7 @@ class RuleFeedback(SealedModel):
 
 
 class RuleStatistics(AccountOwned):
-    """Counts of the feedback on one rule. Derived: `recount` rebuilds them."""
+    """Counts of the feedback on one rule. Derived: `recount_feedback` rebuilds them."""
 
     rule = models.OneToOneField(
         Rule,

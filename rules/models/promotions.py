@@ -19,7 +19,7 @@ class PromotionQuerySet(AccountQuerySet["RulePromotion"]):
 
 
 class RulePromotion(SealedModel):
-    """The request of a promotion, which another person approves for exactly the same content."""
+    """A request to promote a rule. A second person approves exactly the content of the request."""
 
     class Status(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -27,7 +27,7 @@ class RulePromotion(SealedModel):
         WITHDRAWN = "withdrawn", _("Withdrawn")
 
     rule = SameAccountKey(Rule, related_name="promotions", verbose_name=_("rule"))
-    # Of the rule and of its active edition.
+    # Digest of the rule and its active edition when the promotion was requested.
     seen_sha256 = models.CharField(_("reviewed content digest"), max_length=64)
     override = models.BooleanField(_("gate override"), default=False)
     reason = models.TextField(_("reason"))

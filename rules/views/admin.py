@@ -64,7 +64,7 @@ class RuleAdmin(ReadOnlyAdmin):
 
 
 def _build_state_change(request: HttpRequest, rule: Rule) -> StateChange:
-    """Return a decision; only admins may change active rules, and the gate stays closed."""
+    """Return a state change that does not override the gate; only admins change active rules."""
     is_admin = Permission.PROMOTE in as_web_request(request).permissions
     return StateChange(
         account_id=rule.account_id,

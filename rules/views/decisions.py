@@ -62,7 +62,7 @@ def decisions(request: WebRequest) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionList:
-    """A page of the log. `older` is the address of the next one, empty on the last."""
+    """A page of the log. `older` is the cursor of the next one, empty on the last."""
 
     filter: DecisionFilter
     rows: Sequence[RuleDecision]

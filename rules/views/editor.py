@@ -1,4 +1,4 @@
-"""The rule editor: form and JSON in step, validated while typing, with a test.
+"""The rule editor: a form and JSON that are synchronized and validated while typing, and a dry run.
 
 Every request carries the whole state of the page, so it works with and without htmx.
 """
@@ -57,7 +57,7 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
         )
     editor, form = parse_editor(request.POST), RuleForm(request.POST)
     is_valid = form.is_valid() and not editor.issues
-    if request.POST.get("step") or not is_valid:  # a step on the page, or back to it
+    if request.POST.get("step") or not is_valid:  # no save requested, or invalid
         return _render_page(request, rule, editor, form, invalid=not request.POST.get("step"))
     try:
         with transaction.atomic():

@@ -65,9 +65,9 @@ def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, Any]]:
 
 
 def _build_outcome_chart(days: list[dict[str, Any]], labels: list[str]) -> Chart:
-    """Show the share of bad outcomes that the rule would have changed, up to each day.
+    """Chart the share of bad outcomes among the decisions that the rule would have changed.
 
-    A bad outcome of a decision that the rule would have changed speaks for the rule.
+    Each day includes the days before it. A bad outcome of such a decision is evidence for the rule.
     """
     good = accumulate(day.get("good", 0) for day in days)
     bad = accumulate(day.get("bad", 0) for day in days)

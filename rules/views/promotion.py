@@ -41,7 +41,7 @@ from rules.views import history
 from rules.views.rules import build_state_change, get_editions_or_404
 
 TEMPLATE = "rules/promotion/index.html"
-MIN_WHOLE_PERCENT = 10  # per cent, from which on whole ones will do
+MIN_WHOLE_PERCENT = 10  # smaller percentages have decimals
 
 
 @page_view("GET", "POST", get=Permission.READ)

@@ -110,7 +110,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def get_editions_or_404(account_id: UUID, pk: UUID) -> tuple[Rule, list[Rule]]:
-    """Return a rule and all editions of it, with what is counted of them. One query."""
+    """Return a rule and all its editions, with their statistics and suggestions. One query."""
     rows = Rule.objects.of(account_id)
     lineage = rows.filter(pk=pk).values("lineage")
     editions = rows.filter(lineage=Subquery(lineage)).select_related("suggestion", "statistics")
@@ -157,7 +157,7 @@ def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _render_confirmation(request: WebRequest, pk: UUID, to: str = "") -> HttpResponse:
-    """Ask before an active rule moves to another state, or without one is rolled back."""
+    """Render the confirmation of a move of an active rule to `to`, or without it of a rollback."""
     row, editions = get_editions_or_404(request.account_id, pk)
     if row.state != State.ACTIVE:
         raise Conflict(_("This rule is no longer active. Open its page to see its state."))

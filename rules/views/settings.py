@@ -29,7 +29,7 @@ def settings(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", needs=Permission.SETTINGS)
 def save_settings(request: WebRequest) -> HttpResponse:
-    """Change the gate. A period that deletes decisions now needs confirmation."""
+    """Change the gate. A retention period that deletes decisions at once needs confirmation."""
     row = load_settings(request.account_id)
     form = RuleSettingsForm(request.POST)
     if not form.is_valid():

@@ -1,4 +1,4 @@
-"""Rules in the search over everything."""
+"""Rules in the site search."""
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _

@@ -43,7 +43,7 @@ def list_data(account_id: UUID) -> QuerySet[ContextCostReport]:
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Assemble the calls once, and give them the times that they would have had.
+    """Assemble the calls once, and date them back to the days of their conversations.
 
     After an interruption, the missing ones are assembled.
     """

@@ -89,7 +89,7 @@ class Command(BaseCommand):
                 check_accepts_documents(source)
         except DomainError as error:
             raise CommandError(error.message) from error
-        # First, so that what changes meanwhile is delivered again.
+        # Computed before the delivery, so that files that change meanwhile are delivered again.
         synced = compute_signature(folder) if options["watch"] else None
         self._sync_once(source, folder)
         if options["wait"]:

@@ -47,7 +47,7 @@ def load_demo(actors: DemoActors) -> str:
     first, *others = data["sources"]
     with acting(actors.account):
         documents = KnowledgeDocument.objects.of(actors.account)
-        # Of the last source, because a load may have been interrupted.
+        # Look for the last source, because an earlier load may have been interrupted.
         exists = documents.filter(source__name=others[-1]["name"]).exists()
     new = 0
     if not exists:

@@ -1,4 +1,4 @@
-"""manage.py memories: single memories, and all that an account remembers as a file."""
+"""manage.py memories: single memories, and export and import of all memories of an account."""
 
 import json
 import sys

@@ -25,7 +25,7 @@ from memory.benchmarks.topic_quality import topic_quality_lines
 from memory.benchmarks.verify_cost import measure_verify_cost
 from memory.models import MemoryEntry, Viewer
 
-LARGE = 10_000  # memories, from which on no hot query may read a table from end to end
+LARGE = 10_000  # number of memories from which no hot query may read a whole table
 
 
 class Command(BaseCommand):

@@ -28,7 +28,7 @@ from memory.retrieval.sample_queries import (
 )
 
 RECALLS = 100
-LEEWAY = 0.05  # by which one index may find less than another: both are built by chance
+LEEWAY = 0.05  # accepted loss of recall, because vector indexes are built at random
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ MAX_LABELS = 20_000
 MAX_QUESTIONS = 500  # the newest ones
 MAX_SUCCESSORS = 5  # how often a memory may have been superseded
 Source = Judgement.Source
-# Of two labels of one memory for one question, that of the later source counts.
+# Sources in ascending precedence, for labels of one memory and question that differ.
 BY_WEIGHT = (Source.CALL, Source.FEEDBACK, Source.IMPORT, Source.PERSON)
 
 
@@ -39,7 +39,7 @@ class LabelledQuestion:
     def is_held_out(self) -> bool:
         """Return whether weights are evaluated on it, instead of learned from it.
 
-        Equal questions of different viewers are on the same side.
+        The answer is the same for equal questions of different viewers.
         """
         return hashlib.sha256(self.text.casefold().encode()).digest()[0] % 2 == 0
 
@@ -103,7 +103,7 @@ def list_questions(account_id: UUID, labels: Iterable[Label]) -> list[LabelledQu
 
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """Return the active memory that each of these is today, if there is one."""
+    """Return for each memory the active one that it is, or that superseded it, if there is one."""
     latest = {pk: pk for pk in ids}
     entries, active = MemoryEntry.objects.of(account_id), set[UUID]()
     for _ in range(MAX_SUCCESSORS):
