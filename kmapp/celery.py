@@ -66,7 +66,7 @@ def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
 
 
 @beat_init.connect
-def sign_heads_that_move(**_kwargs: Any) -> None:
+def start_ledger_threads(**_kwargs: Any) -> None:
     from kmapp.ledger.checkpoint_copy_thread import start_copy_threads  # noqa: PLC0415
     from kmapp.ledger.checkpoint_thread import start_checkpoint_thread  # noqa: PLC0415 - as above
 
