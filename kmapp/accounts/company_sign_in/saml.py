@@ -20,7 +20,7 @@ from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 
-MAX_RESPONSE_BYTES = 256 * 1024  # characters
+MAX_RESPONSE_LENGTH = 256 * 1024  # characters
 CLOCK_SKEW = timedelta(seconds=60)
 NAMES = {
     "p": "urn:oasis:names:tc:SAML:2.0:protocol",
@@ -105,7 +105,7 @@ def parse_saml_response(encoded: str, expected: ExpectedResponse, groups_name: s
 
 def _parse_xml(encoded: str) -> Any:
     """Parse the response. Refuse document types, and comments, which could split a value in two."""
-    if len(encoded) > MAX_RESPONSE_BYTES:
+    if len(encoded) > MAX_RESPONSE_LENGTH:
         raise _build_error("it is too long")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
