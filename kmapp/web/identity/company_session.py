@@ -29,27 +29,27 @@ class CompanySession:
     """The provider's part in a session."""
 
     account_id: UUID
-    is_only_way: bool  # the person did not sign in with their own login
+    without_own_login: bool  # the person signed in only through the provider
     checks_second_factor: bool
 
     @classmethod
-    def of(cls, sign_in: CompanySignIn, *, is_only_way: bool) -> Self:
+    def of(cls, sign_in: CompanySignIn, *, without_own_login: bool) -> Self:
         return cls(
             account_id=sign_in.account_id,
-            is_only_way=is_only_way,
+            without_own_login=without_own_login,
             checks_second_factor=sign_in.checks_second_factor,
         )
 
     def dump(self) -> dict[str, Any]:
         return {
             "account": str(self.account_id),
-            "only": self.is_only_way,
+            "only": self.without_own_login,
             "factor": self.checks_second_factor,
         }
 
     def select(self, user: User, accesses: Sequence[AccountAccess]) -> list[AccountAccess]:
         """Return those of the person's accounts that the session may open."""
-        if not self.is_only_way:
+        if not self.without_own_login:
             return list(accesses)
         if user.manages_installation:
             raise Denied(str(OWNER))
@@ -62,7 +62,7 @@ class CompanySession:
         login.
         """
         is_managed = {access.account_id for access in accesses} == {self.account_id}
-        return not self.is_only_way or (user.has_initial_password and is_managed)
+        return not self.without_own_login or (user.has_initial_password and is_managed)
 
 
 def store_company_session(session: SessionBase, user: User, company: dict[str, Any] | None) -> None:
@@ -79,7 +79,7 @@ def find_company_session(session: SessionBase, user: Any) -> CompanySession | No
         return None
     return CompanySession(
         account_id=UUID(stored["account"]),
-        is_only_way=stored["only"],
+        without_own_login=stored["only"],
         checks_second_factor=stored["factor"],
     )
 

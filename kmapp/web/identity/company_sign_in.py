@@ -44,7 +44,8 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     next_url = safe_next_url(request, reverse("web:home"))
     user = as_web_request(request).user if request.user.is_authenticated else None
     present = find_company_session(request.session, user) if user else None
-    if present and present.is_only_way:  # it opens one account, and connects no login to another
+    # Without an own login, the session opens one account, and connects no login to another.
+    if present and present.without_own_login:
         return redirect(next_url)
     if not _is_confirmed(request, slug, user):
         return _render_question(request, company, user, next_url)
@@ -92,7 +93,7 @@ def _open_account(
 ) -> HttpResponse:
     """Open the account, in the session of a person who is signed in or in a new one."""
     request.session[SELECTED_ACCOUNT] = str(sign_in.account_id)
-    company = CompanySession.of(sign_in, is_only_way=not is_signed_in).dump()
+    company = CompanySession.of(sign_in, without_own_login=not is_signed_in).dump()
     if is_signed_in:
         store_company_session(request.session, user, company)
         notify_success(request, _("Your login is connected with %(name)s.") % {"name": sign_in})

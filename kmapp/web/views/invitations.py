@@ -163,7 +163,7 @@ def _find_state(request: HttpRequest, invitation: Invitation) -> str:
     """
     if request.user.is_authenticated:
         company = find_company_session(request.session, request.user)
-        is_own_session = company is None or not company.is_only_way
+        is_own_session = company is None or not company.without_own_login
         if request.user.email.lower() != invitation.email or not is_own_session:
             return "other"
         return "reset" if request.user.has_initial_password else "join"
