@@ -163,7 +163,7 @@ def _find_missing_step(request: WebRequest) -> str:
     # The owner of the installation can enter when the provider fails.
     if access.requires_company_sign_in and not is_from_company and not request.user.is_superuser:
         step = reverse("company_start", args=[access.slug])
-        return f"{step}?{urlencode({'next': _find_page(request)})}"
+        return f"{step}?{urlencode({'next': _find_return_url(request)})}"
     is_checked = company is not None and is_from_company and company.checks_second_factor
     if access.require_second_factor and not is_checked and not has_second_factor(request.user):
         return reverse("mfa_index")
@@ -232,7 +232,7 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect_to_login(_find_path(request.headers.get("Referer")))  # the page with the form
 
 
-def _find_page(request: WebRequest) -> str:
+def _find_return_url(request: WebRequest) -> str:
     """Return the page to open after a step of the sign-in; for htmx, the page that has the part."""
     if request.htmx:
         return _find_path(request.htmx.current_url)
