@@ -10,7 +10,7 @@ from context.models import ReportQuerySet
 from context.reports import report_labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.filters import Filters, choice, from_day, text, until_day
-from kmapp.web.object_usage import list_parts
+from kmapp.web.object_usage import list_object_parts
 
 _NUMBER = forms.NumberInput(attrs={"class": "form-control", "min": 0})
 _MONEY = forms.NumberInput(attrs={"class": "form-control", "min": 0, "step": "any"})
@@ -44,4 +44,4 @@ class CallFilter(Filters):
         return rows.filter(actions__contains=[action])
 
     def citing(self, rows: ReportQuerySet, _name: str, pk: UUID) -> ReportQuerySet:
-        return rows.citing(list_parts(self.request.account_id, pk))
+        return rows.citing(list_object_parts(self.request.account_id, pk))

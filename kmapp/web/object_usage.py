@@ -57,6 +57,6 @@ def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[ObjectUsage]:
     return [usage for usage in usages if usage.latest]
 
 
-def list_parts(account_id: UUID, pk: UUID) -> list[UUID]:
+def list_object_parts(account_id: UUID, pk: UUID) -> list[UUID]:
     """Return the ids of an object and of its parts. Inside `acting`."""
     return [pk, *(part for load in _part_loaders for part in load(account_id, pk))]
