@@ -18,8 +18,8 @@ from kmapp.accounts.models import User
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.web.models import Session
 
-SINCE, SEEN = "since", "seen"  # session keys of Unix times
-ADDRESS, BROWSER = "address", "browser"  # session keys of the sign-in's device
+SINCE_KEY, SEEN_KEY = "since", "seen"  # session keys of Unix times
+ADDRESS_KEY, BROWSER_KEY = "address", "browser"  # session keys of the sign-in's device
 UPDATE_INTERVAL = 300  # seconds; a write for each request would be too many
 EXPIRED_BLOCK = 5_000
 BROWSERS = {"Edg": "Edge", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
@@ -48,7 +48,7 @@ class SessionStore(db.SessionStore):
 
     def cycle_key(self) -> None:
         super().cycle_key()
-        self[SINCE] = self[SEEN] = time.time()
+        self[SINCE_KEY] = self[SEEN_KEY] = time.time()
 
     def load(self) -> dict[str, Any]:
         """Return the data of the session; empty once it has expired."""
@@ -62,18 +62,18 @@ class SessionStore(db.SessionStore):
             self._session_key = None
             return {}
         # A time in the future is from before the clock went back: the session starts now.
-        since, seen = min(data.get(SINCE, now), now), data.get(SEEN, now)
-        if since != data.get(SINCE) or abs(now - seen) > UPDATE_INTERVAL:
-            data |= {SINCE: since, SEEN: now}
+        since, seen = min(data.get(SINCE_KEY, now), now), data.get(SEEN_KEY, now)
+        if since != data.get(SINCE_KEY) or abs(now - seen) > UPDATE_INTERVAL:
+            data |= {SINCE_KEY: since, SEEN_KEY: now}
             self.modified = True
         return data
 
 
 def _find_expiry(data: Mapping[str, Any], now: float) -> str:
     """Return why a session has expired; empty if it has not."""
-    if now - data.get(SINCE, now) > settings.SESSION_HOURS * 3600:
+    if now - data.get(SINCE_KEY, now) > settings.SESSION_HOURS * 3600:
         return "age"
-    idle = now - data.get(SEEN, now) > settings.SESSION_IDLE_MINUTES * 60
+    idle = now - data.get(SEEN_KEY, now) > settings.SESSION_IDLE_MINUTES * 60
     return "idle" if idle else ""
 
 
@@ -91,8 +91,8 @@ class OpenSession:
 
 def remember_device(request: HttpRequest, address: str) -> None:
     """Store in the session where the person signed in."""
-    request.session[ADDRESS] = address
-    request.session[BROWSER] = format_device(request.headers.get("User-Agent", ""))
+    request.session[ADDRESS_KEY] = address
+    request.session[BROWSER_KEY] = format_device(request.headers.get("User-Agent", ""))
 
 
 def format_device(agent: str) -> str:
@@ -109,10 +109,10 @@ def list_sessions(request: HttpRequest) -> list[OpenSession]:
     sessions = [
         OpenSession(
             id=_digest(row),
-            device=data.get(BROWSER, ""),
-            address=data.get(ADDRESS, ""),
-            since=datetime.fromtimestamp(data.get(SINCE, 0), UTC),
-            seen=datetime.fromtimestamp(data.get(SEEN, 0), UTC),
+            device=data.get(BROWSER_KEY, ""),
+            address=data.get(ADDRESS_KEY, ""),
+            since=datetime.fromtimestamp(data.get(SINCE_KEY, 0), UTC),
+            seen=datetime.fromtimestamp(data.get(SEEN_KEY, 0), UTC),
             is_current=row.session_key == request.session.session_key,
         )
         for row, data in _open_rows(request.user)

@@ -37,7 +37,7 @@ from kmapp.providers.breaker import Breaker
 from kmapp.providers.errors import CircuitOpen, ProviderTimeout
 from kmapp.runtime.cache_backend import ValkeyCache
 from kmapp.web.models import DailyStatistics
-from kmapp.web.sessions import SEEN, SINCE
+from kmapp.web.sessions import SEEN_KEY, SINCE_KEY
 from kmapp.web.statistics.daily import record_days
 from memory.actions.follow_up_jobs import RELATE, TOPICS, enqueue_topic_growth
 from memory.actions.retention import apply_retention
@@ -237,10 +237,10 @@ def test_rate_limit_from_before_a_step_back_lasts_a_minute() -> None:
 def test_session_from_before_a_step_back_starts_now(acme: Account, client: Client) -> None:
     client.force_login(staff(acme, "boss"))
     session = client.session
-    session[SINCE] = session[SEEN] = time.time() + 10 * 365 * 86400
+    session[SINCE_KEY] = session[SEEN_KEY] = time.time() + 10 * 365 * 86400
     session.save()
     assert client.get("/").status_code in (200, 302)
-    for name in (SINCE, SEEN):
+    for name in (SINCE_KEY, SEEN_KEY):
         assert client.session[name] <= time.time()
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from kmapp.accounts.models import Account
-from kmapp.web.sessions import SEEN, SINCE
+from kmapp.web.sessions import SEEN_KEY, SINCE_KEY
 from tests.makers import PASSWORD
 from tests.web.staff import staff
 
@@ -37,19 +37,19 @@ def is_in(client: Client) -> bool:
 
 
 def test_session_ends_after_its_maximum_age(person: Client) -> None:
-    age_session(person, **{SINCE: settings.SESSION_HOURS - 0.1})
+    age_session(person, **{SINCE_KEY: settings.SESSION_HOURS - 0.1})
     assert is_in(person)
-    age_session(person, **{SINCE: settings.SESSION_HOURS + 0.1})
+    age_session(person, **{SINCE_KEY: settings.SESSION_HOURS + 0.1})
     assert not is_in(person)
     assert SESSION_KEY not in person.session
 
 
 def test_idle_session_ends(person: Client) -> None:
     idle = settings.SESSION_IDLE_MINUTES / 60
-    age_session(person, **{SEEN: idle - 0.1})
+    age_session(person, **{SEEN_KEY: idle - 0.1})
     assert is_in(person)
-    assert time.time() - person.session[SEEN] < 60, "a request is noted"
-    age_session(person, **{SEEN: idle + 0.1})
+    assert time.time() - person.session[SEEN_KEY] < 60, "a request is noted"
+    age_session(person, **{SEEN_KEY: idle + 0.1})
     assert not is_in(person)
 
 
