@@ -16,7 +16,7 @@ class ChangedBy(StrEnum):
     NOBODY = "nobody"
     ME = "me"
     THEM = "them"
-    ALIKE = "alike"  # both, to the same
+    SAME = "same"  # both, to the same value
     BOTH = "both"  # a person must decide
 
 
@@ -30,17 +30,17 @@ class Field:
     mine: Any
 
     @property
-    def moved(self) -> ChangedBy:
+    def changed_by(self) -> ChangedBy:
         if self.mine == self.theirs:
-            return ChangedBy.NOBODY if self.mine == self.base else ChangedBy.ALIKE
+            return ChangedBy.NOBODY if self.mine == self.base else ChangedBy.SAME
         if self.mine == self.base:
             return ChangedBy.THEM
         return ChangedBy.ME if self.theirs == self.base else ChangedBy.BOTH
 
     @property
-    def offered(self) -> Any:
+    def value_to_edit(self) -> Any:
         """Return the value to edit next; a change made by one side only is retained."""
-        return self.theirs if self.moved == ChangedBy.THEM else self.mine
+        return self.theirs if self.changed_by == ChangedBy.THEM else self.mine
 
 
 def diff_three_way(

@@ -91,14 +91,14 @@ def _render_conflict(
         theirs=_form_values(vars(row)),
         mine={**seen_values, **changed},
     )
-    offered = {field.name: field.offered for field in fields}
-    merged = EditForm.with_values(offered, version=row.version, reason=form.cleaned_data["reason"])
+    values = {field.name: field.value_to_edit for field in fields}
+    merged = EditForm.with_values(values, version=row.version, reason=form.cleaned_data["reason"])
     versions = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
     latest = versions.get(version=row.version)
     overtaken = {
         "fields": [
             {
-                "moved": each.moved,
+                "changed_by": each.changed_by,
                 "label": form.fields[each.name].label,
                 **{
                     side: format_value(each.name, getattr(each, side))
@@ -106,7 +106,7 @@ def _render_conflict(
                 },
             }
             for each in fields
-            if each.moved != ChangedBy.NOBODY
+            if each.changed_by != ChangedBy.NOBODY
         ],
         "latest": latest,
         "decided_by": list_actor_names([latest.actor])[latest.actor],

@@ -94,21 +94,21 @@ def test_rare_words_weigh_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "theirs", "mine", "moved", "offered"),
+    ("base", "theirs", "mine", "changed_by", "value_to_edit"),
     [
         ("a", "a", "a", ChangedBy.NOBODY, "a"),
         ("a", "a", "b", ChangedBy.ME, "b"),
         ("a", "b", "a", ChangedBy.THEM, "b"),
-        ("a", "b", "b", ChangedBy.ALIKE, "b"),
+        ("a", "b", "b", ChangedBy.SAME, "b"),
         ("a", "b", "c", ChangedBy.BOTH, "c"),
         ([], ["x"], [], ChangedBy.THEM, ["x"]),
     ],
 )
 def test_three_way_diff(
-    base: object, theirs: object, mine: object, moved: ChangedBy, offered: object
+    base: object, theirs: object, mine: object, changed_by: ChangedBy, value_to_edit: object
 ) -> None:
     [field] = diff_three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
-    assert (field.moved, field.offered) == (moved, offered)
+    assert (field.changed_by, field.value_to_edit) == (changed_by, value_to_edit)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, MAX_SPOTS, MAX_SPOTS + 20])
