@@ -7,8 +7,8 @@ from kmapp.text.terms import chinese_share, terms
 
 Span = tuple[int, int]
 Piece = tuple[str, bool]  # a part of a text, and whether it matches
-SCANNED = 20_000  # characters in which matches are looked for
-LENGTH = 220  # characters of a passage
+MAX_SCANNED_LENGTH = 20_000  # characters in which matches are looked for
+PASSAGE_LENGTH = 220  # characters of a passage
 _LEAD = 60  # characters before the first match
 _WORD = re.compile(r"[^\W_]+(?:[-'’.@/+:][^\W_]+)*")
 _PREFIX = 3  # characters; a word is stemmed only if a term begins like it
@@ -16,7 +16,7 @@ _PREFIX = 3  # characters; a word is stemmed only if a term begins like it
 
 def find_matches(text: str, query_terms: Collection[str], phrases: Collection[str]) -> list[Span]:
     """Return the places of the terms and phrases, in order and without overlaps."""
-    text = text[:SCANNED]
+    text = text[:MAX_SCANNED_LENGTH]
     places = [
         match.span()
         for phrase in phrases
@@ -30,7 +30,7 @@ def find_matches(text: str, query_terms: Collection[str], phrases: Collection[st
     return _merge_spans(sorted(places))
 
 
-def mark(text: str, spans: Sequence[Span]) -> list[Piece]:
+def split_at_matches(text: str, spans: Sequence[Span]) -> list[Piece]:
     """Return the text in pieces, with the spans as matches."""
     pieces, at = [], 0
     for start, end in spans:
@@ -40,8 +40,12 @@ def mark(text: str, spans: Sequence[Span]) -> list[Piece]:
     return [piece for piece in pieces if piece[0]]
 
 
-def passage(
-    text: str, query_terms: Collection[str], phrases: Collection[str], *, length: int = LENGTH
+def extract_passage(
+    text: str,
+    query_terms: Collection[str],
+    phrases: Collection[str],
+    *,
+    length: int = PASSAGE_LENGTH,
 ) -> list[Piece]:
     """Return the passage around the first match, or the beginning of the text."""
     spans = find_matches(text, query_terms, phrases)
@@ -51,7 +55,7 @@ def passage(
     inside = [(a - start, min(b, end) - start) for a, b in spans if start <= a < end]
     cut = [("…", False)] if start else []
     rest = [("…", False)] if end < len(text) else []
-    return [*cut, *mark(text[start:end], inside), *rest]
+    return [*cut, *split_at_matches(text[start:end], inside), *rest]
 
 
 def _find_words(text: str, query_terms: set[str]) -> list[Span]:

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.text.highlight import find_matches, mark, passage
+from kmapp.text.highlight import extract_passage, find_matches, split_at_matches
 from kmapp.text.terms import terms
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.filters import MAX_QUERY_LENGTH
@@ -135,9 +135,9 @@ def build_match(snippet: KnowledgeSnippet, query_terms: Sequence[str]) -> dict[s
     document, title = first.document, str(first.document)
     return {
         "document": document,
-        "title": mark(title, find_matches(title, query_terms, ())),
+        "title": split_at_matches(title, find_matches(title, query_terms, ())),
         "headings": [heading for heading in first.headings if heading != title],
-        "passage": passage(
+        "passage": extract_passage(
             extract_plain_lines(snippet.text, title), query_terms, (), length=MAX_PASSAGE_LENGTH
         ),
         "first": first,

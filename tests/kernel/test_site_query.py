@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.text.highlight import mark, passage
+from kmapp.text.highlight import extract_passage, split_at_matches
 from kmapp.web.site_search.query import MAX_LENGTH, SiteQuery
 
 
@@ -63,10 +63,10 @@ def test_any_text_is_parsed_and_marked(search: str, text: str) -> None:
     query = SiteQuery.parse(search)
     assert len(query.text) <= MAX_LENGTH
     assert "".join(part for part, _ in query.mark(text)) == text
-    assert passage(text, query.terms, query.phrases) or not text
+    assert extract_passage(text, query.terms, query.phrases) or not text
 
 
 def test_overlapping_spans_are_joined() -> None:
     query = SiteQuery.parse('"tea room" rooms')
     assert query.mark("tea rooms") == [("tea rooms", True)]
-    assert mark("", []) == []
+    assert split_at_matches("", []) == []

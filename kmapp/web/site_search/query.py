@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Self
 from uuid import UUID
 
-from kmapp.text.highlight import Piece, find_matches, mark, passage
+from kmapp.text.highlight import Piece, extract_passage, find_matches, split_at_matches
 from kmapp.text.terms import terms
 
 TYPE = "type"  # the filter that selects a kind of object
@@ -91,10 +91,10 @@ class SiteQuery:
         )
 
     def mark(self, text: str) -> list[Piece]:
-        return mark(text, find_matches(text, self._highlighted_terms, self.phrases))
+        return split_at_matches(text, find_matches(text, self._highlighted_terms, self.phrases))
 
     def passage(self, text: str) -> list[Piece]:
-        return passage(text, self._highlighted_terms, self.phrases)
+        return extract_passage(text, self._highlighted_terms, self.phrases)
 
     @property
     def _highlighted_terms(self) -> list[str]:
