@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from context.archives.passage_splitting import TextPassage, split_sentences
 from kmapp.search import bm25
 from kmapp.search.candidate_signals import FULL_LEXICAL_RATIO
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 MAX_SHARE = 0.25  # of the budget, for one reduced passage
 SEPARATOR_TOKENS = 2  # before each passage
@@ -42,7 +42,9 @@ def select_passages(
     limit = int(MAX_SHARE * max_tokens)
     weights: Mapping[str, float] = {}
     if any(whole.tokens > limit for whole in wholes):
-        weights = weigh_terms(query, [frozenset(terms(passage.text)) for passage in passages])
+        weights = weigh_terms(
+            query, [frozenset(extract_terms(passage.text)) for passage in passages]
+        )
     selected: list[tuple[ScoredPassage, ScoredPassage]] = []
     used = 0
     for whole in wholes:
@@ -74,7 +76,9 @@ def find_best_sentences(
     terms. The best sentence is returned even if it is longer.
     """
     sentences = _sentences(passage)
-    worth = [sum(weights.get(term, 0.0) for term in {*terms(each.text)}) for each in sentences]
+    worth = [
+        sum(weights.get(term, 0.0) for term in {*extract_terms(each.text)}) for each in sentences
+    ]
     best = worth.index(max(worth))
 
     def is_too_long(start: int, end: int) -> bool:
@@ -102,7 +106,7 @@ def _join(sentences: Sequence[TextPassage]) -> TextPassage:
 
 def score_by_words(passages: Sequence[TextPassage], query: str) -> dict[int, float]:
     """Return the lexical score of each matching passage, from 0 to 1."""
-    term_counts = [Counter(terms(passage.text)) for passage in passages]
+    term_counts = [Counter(extract_terms(passage.text)) for passage in passages]
     average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))
     weights = weigh_terms(query, term_counts)
     maximum = FULL_LEXICAL_RATIO * sum(weights.values())
@@ -113,5 +117,6 @@ def score_by_words(passages: Sequence[TextPassage], query: str) -> dict[int, flo
 def weigh_terms(query: str, texts: Sequence[Collection[str]]) -> dict[str, float]:
     """Return the inverse document frequency of each term of a query in these texts."""
     return {
-        term: bm25.idf(len(texts), sum(term in text for text in texts)) for term in terms(query)
+        term: bm25.idf(len(texts), sum(term in text for text in texts))
+        for term in extract_terms(query)
     }

@@ -31,7 +31,7 @@ from kmapp.search.word_queries import (
     load_weighted_terms,
 )
 from kmapp.text import tokens
-from kmapp.text.terms import chinese_share, terms
+from kmapp.text.terms import chinese_share, extract_terms
 
 CANDIDATES = 50
 NO_FALLBACK = "context.none"  # archives have no second collection
@@ -191,7 +191,7 @@ def measure_relevance(
     account_id: UUID, query: str, query_vector: QueryVector | None, rows: ArchiveQuerySet
 ) -> dict[UUID, Relevance]:
     """Measure each archive on its own, without normalising over the others. Inside `acting`."""
-    query_terms = set(terms(query))
+    query_terms = set(extract_terms(query))
     pks = list(rows.values_list("pk", flat=True))
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = count_terms(collection, query_terms, pks)
@@ -258,7 +258,7 @@ def rank_archives(
     """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     within = AllowedObjects.from_queryset(rows)
-    words = load_weighted_terms(collection, terms(query))
+    words = load_weighted_terms(collection, extract_terms(query))
     lexical_ids = find_best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = {}
     if query_vector:

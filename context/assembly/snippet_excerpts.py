@@ -11,7 +11,7 @@ from context.archives.passage_selection import find_best_sentences, weigh_terms
 from context.archives.passage_splitting import TextPassage
 from context.assembly.prompt_inputs import Snippet
 from kmapp.text import tokens
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 # Tokens to which a text is shortened at most. With fewer, more texts fit, but more of them lose the
 # sentence that answers the query.
@@ -42,7 +42,7 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
 
 def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
     """Return excerpts of about equal size, which fit into the limit together if they can."""
-    weights = weigh_terms(query, [frozenset(terms(snippet.text)) for snippet in candidates])
+    weights = weigh_terms(query, [frozenset(extract_terms(snippet.text)) for snippet in candidates])
     tags = [snippet.tokens - tokens.count(snippet.text) for snippet in candidates]
     max_tokens = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
     return [_shorten(snippet, weights, max_tokens) for snippet in candidates]

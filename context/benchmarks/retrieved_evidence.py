@@ -11,7 +11,7 @@ from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.snippets import knowledge_snippet
 from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.variants import DEFAULT_VARIANT
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from knowledge.benchmarks.search_quality import Question
 from knowledge.retrieval.search import KnowledgeSearch, search
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample
@@ -49,10 +49,10 @@ def _measure_memories(
     ]
     selected = select_snippets(candidates, question.query.text, budget)
     relevant = {ID.format(int(key)) for key in question.gold}
-    printed = set(terms(" ".join(each.text for each in selected)))
+    printed = set(extract_terms(" ".join(each.text for each in selected)))
     whole = {each.ref: each.text for each in candidates}
     shares = [
-        share_of_terms(set(terms(whole[each.ref])), printed)
+        share_of_terms(set(extract_terms(whole[each.ref])), printed)
         for each in selected
         if each.ref in relevant
     ]

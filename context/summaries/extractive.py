@@ -13,7 +13,7 @@ from context.archives.placeholders import fold_text
 from context.assembly.messages import Message, message_text, split_turns
 from context.assembly.prompt_fence import escape_tags
 from kmapp.text import tokens
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 MIN_LENGTH, MAX_LENGTH = 200, 500  # characters of a summary
 MAX_QUERY = 500
@@ -59,9 +59,9 @@ def _split_sentences(text: str) -> list[str]:
 
 
 def _weigh_sentences(pieces: list[str], query: str) -> list[float]:
-    words = [frozenset(terms(piece)) for piece in pieces]
+    words = [frozenset(extract_terms(piece)) for piece in pieces]
     frequencies = Counter(word for sentence_terms in words for word in sentence_terms)
-    query_terms = frozenset(terms(query))
+    query_terms = frozenset(extract_terms(query))
     weights = {
         word: math.log1p(frequencies[word]) + QUERY_WEIGHT * (word in query_terms)
         for word in frequencies

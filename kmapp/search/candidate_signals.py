@@ -20,7 +20,7 @@ from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_nei
 from kmapp.search.signal_weights import Signals
 from kmapp.search.similar_words import compute_similar_coverage
 from kmapp.text.ranking_features import asks_for_time, compute_ranking_features
-from kmapp.text.terms import chinese_share, opening
+from kmapp.text.terms import chinese_share, find_first_term
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING_WEIGHT = 0.5
@@ -130,7 +130,7 @@ def compute_signals(
             near=near.near,
             run=near.run,
             # A text without query words does not begin with one, and parsing beginnings is slow.
-            opening=float(each.term_mask > 0 and opening(each.text) in query.idf),
+            opening=float(each.term_mask > 0 and find_first_term(each.text) in query.idf),
             statement=float(not each.is_question),
             dated=features.dated if needs_time else 0.0,
             specific=features.specific,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.text.ranking_features import compute_ranking_features
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from kmapp.text.word_vectors import compare_words
 
 STEPS = 4
@@ -33,7 +33,9 @@ def compute_similar_coverage(
     rarest = dict(islice(idf.items(), MAX_MASK_TERMS))
     # Not from the cache, which is for the short beginnings of texts: a query may be long.
     words = compute_ranking_features.__wrapped__(query).words
-    idf_by_word = {word: rarest[term] for word in words for term in terms(word) if rarest.get(term)}
+    idf_by_word = {
+        word: rarest[term] for word in words for term in extract_terms(word) if rarest.get(term)
+    }
     if not idf_by_word or not texts:
         return [0.0] * len(texts)
     words_by_text = [compute_ranking_features(text).words for text in texts]

@@ -14,7 +14,7 @@ from kmapp.database.cursors import prepared_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.posting_packing import purge_removed
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 _INSERT = """
 INSERT INTO search_indexeddocument (account_id, collection, document, length, terms)
@@ -49,7 +49,7 @@ def insert_documents(
 
 
 def encode_document(document: UUID, text: str) -> dict[str, Any]:
-    counts = Counter(terms(text))
+    counts = Counter(extract_terms(text))
     return {"id": str(document), "length": counts.total(), "terms": counts}
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from kmapp.text.terms import chinese_share, terms
+from kmapp.text.terms import chinese_share, extract_terms
 
 Span = tuple[int, int]
 Piece = tuple[str, bool]  # a part of a text, and whether it matches
@@ -66,7 +66,7 @@ def _find_words(text: str, query_terms: set[str]) -> list[Span]:
         match.span()
         for match in _WORD.finditer(text)
         if match[0].casefold()[:_PREFIX] in beginnings
-        and not query_terms.isdisjoint(terms(match[0]))
+        and not query_terms.isdisjoint(extract_terms(match[0]))
     ]
 
 

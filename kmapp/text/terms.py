@@ -1,6 +1,6 @@
 """Tokenization of Chinese, English and mixed text into search terms.
 
-Pure and deterministic: the writer of postings and the reader of queries call the same `terms`.
+Pure and deterministic: the writer of postings and the reader of queries call `extract_terms`.
 Changing what it returns means indexing every text again.
 """
 
@@ -52,7 +52,7 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def terms(text: str) -> list[str]:
+def extract_terms(text: str) -> list[str]:
     """Return the terms of a text, repeated as often as they occur.
 
     E-mail addresses, versions and identifiers are included whole and in pieces.
@@ -65,13 +65,13 @@ def terms(text: str) -> list[str]:
     ]
 
 
-def opening(text: str) -> str:
+def find_first_term(text: str) -> str:
     """Return the first term of a text, or an empty string if it is a stop word."""
-    return _opening(text[:TERM_LENGTH])
+    return _find_first_term(text[:TERM_LENGTH])
 
 
 @lru_cache(maxsize=30_000)  # the same memories are candidates again and again
-def _opening(text: str) -> str:
+def _find_first_term(text: str) -> str:
     run = _RUN.search(_fold_term(text))
     if run is None:
         return ""

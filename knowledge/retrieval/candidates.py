@@ -15,7 +15,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
 
 MAX_CANDIDATES = 100  # from each list
@@ -49,7 +49,7 @@ def load_signals(
 
     With `by_document`, the best chunk of a document raises the scores of the others.
     """
-    words = load_weighted_terms(collection, terms(text))
+    words = load_weighted_terms(collection, extract_terms(text))
     by_words = find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
     nearest = find_nearest(collection, meaning, within=within, limit=MAX_NEAREST) if meaning else {}
     seeds = [*islice(by_words, MAX_SEEDS), *islice(nearest, MAX_SEEDS)]

@@ -9,7 +9,7 @@ from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.search.word_queries import find_with_all_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from kmapp.web.object_usage import ObjectUsage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk
@@ -34,7 +34,7 @@ def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> ObjectUsag
     link = LINK.format(pk=pk)
     ids = find_with_all_terms(
         collection,
-        terms(link),
+        extract_terms(link),
         within=AllowedObjects.from_queryset(rows),
         limit=MAX_CHUNKS,
     )

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.text.highlight import extract_passage, find_matches, split_at_matches
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.filters import MAX_QUERY_LENGTH
 from kmapp.web.forms import Styled
@@ -113,7 +113,7 @@ def _render_matches(request: WebRequest, form: PassageSearchForm) -> AfterCommit
     query = form.build_search()
     result = search(request.account_id, query)
     page = paginate(request, result.snippets, PAGE_SIZE)
-    query_terms = list(dict.fromkeys(terms(query.query)))
+    query_terms = list(dict.fromkeys(extract_terms(query.query)))
     context = {
         "form": form,
         "page": page,

@@ -25,7 +25,7 @@ from kmapp.search.batch_nearest_search import find_nearest_of_each
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.actions.edges import EdgeKey
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
@@ -181,7 +181,7 @@ def _list_mentioning(entity: MemoryEntry, audiences: _Audiences) -> list[UUID]:
     collection = Collection(account_id=entity.account_id, name=COLLECTION)
     audience = Audience.of_entry(entity)
     within = audiences.simple(audience)
-    words = load_weighted_terms(collection, terms(name))
+    words = load_weighted_terms(collection, extract_terms(name))
     candidates = find_best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
     # Existing edges are checked as well: the entity may have another name now.
     edges = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)

@@ -26,7 +26,7 @@ from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import extract_excerpts
 from kmapp.security.prompt_injection.confusables import list_confusable
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.actions.derived_edges import load_meanings
 from memory.actions.follow_up_jobs import TRIAGE, enqueue_entries
 from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
@@ -181,7 +181,7 @@ def _compare(
 ) -> list[Finding]:
     """Return the most similar ones of these memories, each with its relation to the entry."""
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
-    words = load_weighted_terms(collection, terms(entry.content))
+    words = load_weighted_terms(collection, extract_terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:MAX_TERMS]
     within = AllowedObjects.from_queryset(comparable)
     rare = replace(words, idf={term: words.idf[term] for term in rarest})

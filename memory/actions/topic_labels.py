@@ -8,7 +8,7 @@ from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 from kmapp.security.prompt_injection import detect_flags
 from kmapp.text.everyday_words import EVERYDAY_WORDS
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.actions.model_requests import InvalidAnswer, limit_answer_time, request_answer
 from memory.extraction import response_schema as schema
 from memory.extraction.conversation import fence_text
@@ -57,11 +57,11 @@ class Labeller:
 
 def _is_usable(label: str, system: str, source: str) -> bool:
     """Return whether a label is short, about the memories, and no instruction."""
-    words = terms(label)
+    words = extract_terms(label)
     specific = {word for word in words if word not in EVERYDAY_WORDS}
     return (
         len(words) <= MAX_WORDS
-        and not specific.isdisjoint(terms(source))
+        and not specific.isdisjoint(extract_terms(source))
         and not repeats_prompt(label, system, source)
         and not detect_flags(label)
     )

@@ -30,7 +30,7 @@ from kmapp.search.embedding_passages import (
     render_parts,
     render_with_predecessor,
 )
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.retrieval.candidates import MAX_PER_LIST, QUESTION_MARKS, SEEDS_PER_LIST
 
 Floats = NDArray[np.float32]
@@ -89,7 +89,7 @@ class Words:
     """BM25 over all texts of one file, as over the memories of one account."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.frequencies = [Counter(terms(text)) for text in texts]
+        self.frequencies = [Counter(extract_terms(text)) for text in texts]
         self.average = sum(each.total() for each in self.frequencies) / max(
             1, len(self.frequencies)
         )
@@ -101,7 +101,7 @@ class Words:
         number = len(self.frequencies)
         term_weights = {
             term: bm25.idf(number, self.document_frequencies[term])
-            for term in dict.fromkeys(terms(query))
+            for term in dict.fromkeys(extract_terms(query))
         }
         return dict(sorted(term_weights.items(), key=lambda each: -each[1]))
 

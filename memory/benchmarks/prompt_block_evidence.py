@@ -8,7 +8,7 @@ from typing import Any
 
 from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.text import tokens
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.text_budget import BlockEntry, build_block
@@ -51,8 +51,10 @@ def _measure(
     ]
     built = build_block(entries, query=question.query.text, max_tokens=budget, count=tokens.count)
     contained = {places[index] for index in built.places} & set(map(int, question.gold))
-    printed = set(terms(built.text))
-    shares = [share_of_terms(set(terms(items[place]["text"])), printed) for place in contained]
+    printed = set(extract_terms(built.text))
+    shares = [
+        share_of_terms(set(extract_terms(items[place]["text"])), printed) for place in contained
+    ]
     return (
         len(contained) / question.gold_count,
         sum(shares) / question.gold_count,

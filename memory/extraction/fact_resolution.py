@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from kmapp.text.terms import normalise, terms
+from kmapp.text.terms import extract_terms, normalise
 from memory.extraction.response_schema import Fact, FactDecision, RefusedItem
 from memory.extraction.supersession import is_contradiction, is_retained, list_shared_terms
 
@@ -155,7 +155,7 @@ def _decide(
         event, is_contradiction = "ADD" if memory.pinned else "DELETE", True
     else:
         text = (decision.text or fact.text).strip()
-        if not set(terms(text)) & set(terms(fact.text)):
+        if not set(extract_terms(text)) & set(extract_terms(fact.text)):
             return RefusedItem(item=item, reason="the new text does not contain the fact")
         if normalize_for_comparison(text) == normalize_for_comparison(memory.text):
             event, text = "NONE", ""

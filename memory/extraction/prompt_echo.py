@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 RUN_LENGTH = 3  # consecutive terms
 MAX_SHARE = 0.5  # of the runs of a text that occur in the prompt but not in the source
@@ -10,11 +10,12 @@ MAX_SHARE = 0.5  # of the runs of a text that occur in the prompt but not in the
 
 def repeats_prompt(text: str, prompt: str, source: str) -> bool:
     """Return whether a text was copied from the prompt or its examples instead of the source."""
-    runs = _list_runs(terms(text))
+    runs = _list_runs(extract_terms(text))
     if not runs:
         return False
     length = len(next(iter(runs)))
-    copied_runs = runs & _list_runs(terms(prompt), length) - _list_runs(terms(source), length)
+    prompt_runs = _list_runs(extract_terms(prompt), length)
+    copied_runs = runs & prompt_runs - _list_runs(extract_terms(source), length)
     return len(copied_runs) / len(runs) > MAX_SHARE
 
 

@@ -6,7 +6,7 @@ it is shown are only the nearest ones. So the texts themselves must show the rel
 
 import re
 
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.review.contradictions import announces_change, find_contrast, remove_contrasted_values
 
 MIN_SAME_SUBJECT = 0.5  # share of the terms without numbers, dates, negations and opposites
@@ -41,15 +41,16 @@ def is_contradiction(fact: str, memory: str, *, nearest: bool) -> bool:
     )
     if find_contrast(fact, memory) and _compute_dice(fact_terms, memory_terms) >= MIN_SAME_SUBJECT:
         return True
-    if _compute_dice(frozenset(terms(fact)), frozenset(terms(memory))) >= MIN_SAME_STATEMENT:
+    fact_terms, memory_terms = frozenset(extract_terms(fact)), frozenset(extract_terms(memory))
+    if _compute_dice(fact_terms, memory_terms) >= MIN_SAME_STATEMENT:
         return True
     return _reports_change(fact) and (nearest or bool(list_shared_terms(fact, memory)))
 
 
 def is_retained(text: str, memory: str) -> bool:
     """Return whether a new text of a memory contains most of it."""
-    before = set(terms(memory))
-    return len(before & set(terms(text))) >= MIN_RETAINED_SHARE * len(before)
+    before = set(extract_terms(memory))
+    return len(before & set(extract_terms(text))) >= MIN_RETAINED_SHARE * len(before)
 
 
 def _reports_change(text: str) -> bool:
@@ -58,7 +59,7 @@ def _reports_change(text: str) -> bool:
 
 def _remove_subject(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the terms of both texts, without the first one if it is the subject of both."""
-    terms_of_one, terms_of_other = terms(one), terms(other)
+    terms_of_one, terms_of_other = extract_terms(one), extract_terms(other)
     subject = {terms_of_one[0]} & {terms_of_other[0]} if terms_of_one and terms_of_other else set()
     return frozenset(terms_of_one) - subject, frozenset(terms_of_other) - subject
 

@@ -14,7 +14,7 @@ from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.models import EntryQuerySet
 from memory.models.entries import COLLECTION
 from memory.retrieval.candidates import MAX_PER_LIST, collect_candidates
@@ -57,7 +57,7 @@ def _list_by_id(text: str, rows: EntryQuerySet) -> list[UUID]:
 def _list_by_words(account_id: UUID, text: str, rows: EntryQuerySet) -> list[IdText]:
     """Return all memories with one of the words, beyond the candidates of fusion."""
     collection = Collection(account_id=account_id, name=COLLECTION)
-    words = load_weighted_terms(collection, terms(text))
+    words = load_weighted_terms(collection, extract_terms(text))
     return list(
         find_best_by_words(
             collection, words, within=AllowedObjects.from_queryset(rows), limit=MAX_RESULTS

@@ -20,7 +20,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION, MIN_HALF_LIFE_DAYS
 
@@ -62,7 +62,7 @@ def collect_candidates(
     No index contains the texts in `old_texts`, so these memories are scored by their words only.
     """
     collection = Collection(account_id=account_id, name=COLLECTION)
-    words = load_weighted_terms(collection, terms(text))
+    words = load_weighted_terms(collection, extract_terms(text))
     word_scores = find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
     cosines = (
         reader_group_search.find_nearest_in_reader_groups(
@@ -106,7 +106,7 @@ def collect_candidates(
 
 
 def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Candidate:
-    term_counts = Counter(terms(old_text))
+    term_counts = Counter(extract_terms(old_text))
     return Candidate(
         id=str(pk),
         cosine=None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kmapp.runtime.cache_classes import LruCache
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 COMMON_SHARE = 0.2  # share of the memories from which a term counts as common
 MIN_UNCOMMON_TERMS = 2  # uncommon terms that a sentence without a term of the query needs
@@ -56,7 +56,7 @@ class Excerpts:
     """Excerpts of the memories that were retrieved for one query."""
 
     def __init__(self, query: str, texts: Sequence[str]) -> None:
-        self.query = frozenset(terms(query))
+        self.query = frozenset(extract_terms(query))
         self.text_total = len(texts)
         self.text_counts: Counter[str] = Counter()  # of texts that contain a term
         for text in texts:
@@ -130,6 +130,7 @@ def _split_sentences(text: str) -> _Split:
         speaker = _SPEAKER.match(text)
         speaker_prefix = speaker[0] if speaker else ""
         parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
-        split = speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
+        sentences = tuple(_Sentence(part, frozenset(extract_terms(part))) for part in parts)
+        split = speaker_prefix, sentences
         _splits.put(text, split)
     return split

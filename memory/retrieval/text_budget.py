@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from kmapp.text.terms import chinese_share, terms
+from kmapp.text.terms import chinese_share, extract_terms
 from memory.retrieval.excerpts import Excerpts
 from memory.review.contradictions import find_contrast
 
@@ -88,7 +88,7 @@ def _list_uncontained(memories: Sequence[BlockEntry]) -> Iterator[int]:
     """
     earlier: list[tuple[int, frozenset[str]]] = []
     for place, entry in enumerate(memories):
-        own_terms = frozenset(terms(entry.text))
+        own_terms = frozenset(extract_terms(entry.text))
         if not any(
             len(own_terms) >= MIN_COMPARED_TERMS
             and len(own_terms & other_terms) >= CONTAINED_SHARE * len(own_terms)

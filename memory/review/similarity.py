@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.review.contradictions import (
     Contrast,
     announces_change,
@@ -103,15 +103,15 @@ class _TermWeights:
 
     def compute_dice(self, one: str, other: str) -> float:
         """Return the Dice coefficient of the weighted terms of both texts."""
-        terms_of_one, terms_of_other = set(terms(one)), set(terms(other))
+        terms_of_one, terms_of_other = set(extract_terms(one)), set(extract_terms(other))
         total = self._sum(terms_of_one) + self._sum(terms_of_other)
         return 2 * self._sum(terms_of_one & terms_of_other) / total if total else 0.0
 
     def compute_contained_share(self, part: str, whole: str) -> float:
         """Return the share of a text's weighted terms that another text contains."""
-        part_terms = set(terms(part))
+        part_terms = set(extract_terms(part))
         total = self._sum(part_terms)
-        return self._sum(part_terms & set(terms(whole))) / total if total else 0.0
+        return self._sum(part_terms & set(extract_terms(whole))) / total if total else 0.0
 
     def _sum(self, words: set[str]) -> float:
         return sum(self.weights.get(word, self.average) for word in words)

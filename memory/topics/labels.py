@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.topics.noun_phrases import Vocabulary, count_texts_by_phrase
 
 MAX_PHRASES = 2  # of a label
@@ -51,5 +51,7 @@ class Background:
 
 def _overlaps(phrase: str, others: Iterable[str]) -> bool:
     """Return whether a phrase has a word of the others, in any form."""
-    words = set(terms(phrase))
-    return any(phrase in other or other in phrase or words & set(terms(other)) for other in others)
+    words = set(extract_terms(phrase))
+    return any(
+        phrase in other or other in phrase or words & set(extract_terms(other)) for other in others
+    )

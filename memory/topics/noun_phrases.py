@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.ranking_features import MAX_NAME_LENGTH
-from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
+from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, extract_terms, tagged_chinese_words
 
 MIN_WORD_LENGTH = 2
 _CLAUSE = re.compile(r"[.,;:!?()\[\]\"“”。，；：！？、（）《》「」\n]+|(?<=\s)[-–—]+(?=\s)")
@@ -112,7 +112,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=50_000)
 def _find_stem(word: str) -> str:
-    return next(iter(terms(word)), "")
+    return next(iter(extract_terms(word)), "")
 
 
 def _split_speaker(text: str) -> tuple[str, str]:

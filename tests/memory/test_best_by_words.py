@@ -22,7 +22,7 @@ from kmapp.search.word_queries import (
     find_with_all_terms,
     load_weighted_terms,
 )
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 WORDS = ["tea", "cup", "milk", "sugar", "spoon", "kettle"]
 LIMIT = 3
@@ -52,7 +52,7 @@ def index_in_parts(collection: Collection, texts: dict[UUID, str], random: Rando
 
 def score_all(texts: dict[UUID, str], words: WeightedTerms) -> dict[UUID, float]:
     """Return the scores of all texts that contain at least one of the words."""
-    counts = {document: Counter(terms(text)) for document, text in texts.items()}
+    counts = {document: Counter(extract_terms(text)) for document, text in texts.items()}
     scores = {
         document: bm25.score(words.idf, each, each.total(), words.average_length)
         for document, each in counts.items()
@@ -85,7 +85,7 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     with acting(acme):
         collection = Collection(account_id=acme.pk, name=str(uuid7())[:30])
         index_in_parts(collection, texts, random)
-        query_terms = list(terms(" ".join(sorted(query))))
+        query_terms = list(extract_terms(" ".join(sorted(query))))
         words = load_weighted_terms(collection, query_terms)
         within = AllowedObjects.from_ids(allowed)
         best = find_best_by_words(collection, words, within=within, limit=LIMIT)
@@ -98,7 +98,7 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     assert list(best.values()) == pytest.approx(best_scores[:LIMIT])
     assert exact.bm25 == pytest.approx({str(pk): score for pk, score in scores.items()})
     assert exact.term_mask == {
-        str(pk): bm25.build_term_mask(words.idf, list(terms(texts[pk]))) for pk in scores
+        str(pk): bm25.build_term_mask(words.idf, list(extract_terms(texts[pk]))) for pk in scores
     }
     assert best.keys() <= {str(document) for document in allowed}
     matching = [str(pk) for pk in allowed if query and query <= set(texts[pk].split())]

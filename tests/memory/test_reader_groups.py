@@ -24,7 +24,7 @@ from kmapp.search.vector_code_packing import list_uncoded, pack_codes
 from kmapp.search.vector_codes import Coder
 from kmapp.search.vector_storage import EmbeddedPart, TextPart, store_vectors
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 from memory.actions import review
 from memory.actions.erasure import erase_entries, preview_erasure
 from memory.models import MemoryEntry, Viewer
@@ -130,7 +130,7 @@ def test_results_are_those_of_a_search_without_reader_groups(
         assert reader_group_search.can_use_reader_groups(collection, within)
         assert not reader_group_search.can_use_reader_groups(collection, plain)
         for query in ("What matters to all?", "Does rain matter to ann?"):
-            words = load_weighted_terms(collection, terms(query))
+            words = load_weighted_terms(collection, extract_terms(query))
             best = find_best_by_words(collection, words, within=within, limit=LIMIT)
             assert best == find_best_by_words(collection, words, within=plain, limit=LIMIT)
             assert len(best) == LIMIT

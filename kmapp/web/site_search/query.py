@@ -8,7 +8,7 @@ from typing import Self
 from uuid import UUID
 
 from kmapp.text.highlight import Piece, extract_passage, find_matches, split_at_matches
-from kmapp.text.terms import terms
+from kmapp.text.terms import extract_terms
 
 TYPE = "type"  # the filter that selects a kind of object
 MAX_LENGTH = 300  # characters of a search
@@ -56,13 +56,13 @@ class SiteQuery:
     @cached_property
     def terms(self) -> list[str]:
         """Return the distinct terms of the words and phrases."""
-        query_terms = terms(" ".join([self.words, *self.phrases]))
+        query_terms = extract_terms(" ".join([self.words, *self.phrases]))
         return list(dict.fromkeys(query_terms))[:MAX_TERMS]
 
     @cached_property
     def required(self) -> list[str]:
         """Return the terms that a match must contain: those of the phrases."""
-        return list(dict.fromkeys(terms(" ".join(self.phrases))))[:MAX_TERMS]
+        return list(dict.fromkeys(extract_terms(" ".join(self.phrases))))[:MAX_TERMS]
 
     @property
     def plain(self) -> str:
