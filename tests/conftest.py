@@ -98,7 +98,7 @@ def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) ->
 @pytest.fixture(scope="session")
 def tokenizer() -> None:
     """Load the tables of the tokenizer, which takes seconds, before a transaction is open."""
-    tokens.count("tea")
+    tokens.count_tokens("tea")
 
 
 @pytest.fixture

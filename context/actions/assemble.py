@@ -193,7 +193,7 @@ def _may_exceed_budget(request: AssemblyRequest, size: int, policy: AssemblyPoli
     """Return whether more than the retrieved texts may have to be dropped."""
     tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
     size += sum(tool.tokens for tool in tools)
-    size += sum(tokens.count(section.text) for section in request.sections)
+    size += sum(tokens.count_tokens(section.text) for section in request.sections)
     return size + RULES_RESERVE > request.window - request.reserve
 
 

@@ -104,7 +104,7 @@ def _load_texts(
             texts[pk], part = _load_text(question, preparation, pk)
         except NotFound:
             part = MISSING
-        size = tokens.count(texts[pk]) if pk in texts else 0
+        size = tokens.count_tokens(texts[pk]) if pk in texts else 0
         loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded
 

@@ -38,7 +38,7 @@ def serialize_range(row: ToolResultArchive, start: int | None, end: int | None) 
     last = row.result_length if end is None else min(end, row.result_length)
     text = row.result_full[first:last]
     part = "whole" if len(text) == row.result_length else "range"
-    place = {"part": part, "start": first, "end": last, "tokens": tokens.count(text)}
+    place = {"part": part, "start": first, "end": last, "tokens": tokens.count_tokens(text)}
     return _serialize_loaded(row, content=text, passages=[], decisions=[], **place)
 
 

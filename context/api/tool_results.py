@@ -83,7 +83,7 @@ class Results(AgentView):
         new_result = _parse_result(
             params, result if isinstance(result, str) else encode_json(result)
         )
-        token_count = tokens.count(new_result.text)
+        token_count = tokens.count_tokens(new_result.text)
         with acting(self.account):
             settings = ContextSettings.objects.get_or_default(self.account)
             threshold = params.get("threshold", settings.threshold_of(new_result.tool_name))
@@ -101,7 +101,7 @@ class Results(AgentView):
                 body = {
                     "archived": True,
                     "content": text,
-                    "tokens": {"before": token_count, "after": tokens.count(text)},
+                    "tokens": {"before": token_count, "after": tokens.count_tokens(text)},
                     "archive": serialize.serialize_archive(row),
                 }
             return self.seal(Response(body, status=status))

@@ -102,7 +102,7 @@ class LoadedPassages:
 
     @property
     def tokens(self) -> int:
-        return tokens.count(self.text)
+        return tokens.count_tokens(self.text)
 
 
 @dataclass(kw_only=True)
@@ -137,8 +137,10 @@ def load_passages(
     passages = split_passages(archive.result_full)
     scores = _scores(passages, question.text, query_vector, cosines)
     header = passages_header(pk, archive.language) if has_header else ""
-    room = max_tokens - tokens.count(header)
-    selected = select_passages(passages, scores, question.text, max_tokens=room, count=tokens.count)
+    room = max_tokens - tokens.count_tokens(header)
+    selected = select_passages(
+        passages, scores, question.text, max_tokens=room, count=tokens.count_tokens
+    )
     while True:
         scored = [(each.passage, each.score) for each in selected]
         loaded = LoadedPassages(archive=archive, passages=scored, header=header)

@@ -12,7 +12,7 @@ from context.archives.placeholder_swap import list_older_slots, map_tool_names
 from context.archives.placeholders import parse_passages_header, parse_placeholder
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
-from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
+from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_section_tokens
 from context.assembly.prompt_inputs import CallInput, Snippet, StoredSummary
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
@@ -24,7 +24,7 @@ from context.assembly.tool_offer import (
 )
 from context.assembly.tool_result_trimming import hard_clear, soft_trim
 from context.summaries.extractive import summarise_turns
-from kmapp.text.tokens import count
+from kmapp.text.tokens import count_tokens
 
 EXTRACTIVE = "extractive"  # the summary quotes the messages; no model wrote it
 SUMMARY_INDEX = -1  # the index of the row that holds the summary of earlier messages
@@ -113,7 +113,7 @@ class Draft:
     def total(self) -> int:
         tools = sum(tool.tokens for tool in self.tools)
         rows = sum(row.tokens for row in self.rows)
-        return count_tokens(self.prefix) + tools + rows + count_tokens(self.tail)
+        return count_section_tokens(self.prefix) + tools + rows + count_section_tokens(self.tail)
 
     @property
     def excess(self) -> int:
@@ -167,7 +167,7 @@ def prune_tool_results(draft: Draft) -> None:
             if over <= 0:
                 break
             text = _shorten(draft, slot, strategy)
-            saved = count(current.get(slot, slot.text)) - count(text)
+            saved = count_tokens(current.get(slot, slot.text)) - count_tokens(text)
             if saved > 0:
                 over -= saved
                 shorter[slot] = text
@@ -291,10 +291,10 @@ def fit_into_budget(call_input: CallInput, policy: AssemblyPolicy) -> Draft:
             step(draft)
     if draft.excess > 0:
         sections = {
-            "prefix": count_tokens(draft.prefix),
+            "prefix": count_section_tokens(draft.prefix),
             "tools": sum(tool.tokens for tool in draft.tools),
             "messages": sum(row.tokens for row in draft.rows),
-            "tail": count_tokens(draft.tail),
+            "tail": count_section_tokens(draft.tail),
         }
         raise BudgetExceeded(draft.total, call_input.budget, sections)
     return draft

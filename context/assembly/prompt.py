@@ -64,7 +64,7 @@ def build_parts(sections: Sequence[Section], *, stable: bool) -> list[RenderedSe
     text, before = "", 0
     for section in sections:
         text += (SEPARATOR if parts else "") + section.text
-        size = MESSAGE_OVERHEAD + tokens.count(text)
+        size = MESSAGE_OVERHEAD + tokens.count_tokens(text)
         added = size - before
         parts.append(
             RenderedSection(name=section.name, text=section.text, tokens=added, stable=stable)
@@ -73,7 +73,7 @@ def build_parts(sections: Sequence[Section], *, stable: bool) -> list[RenderedSe
     return parts
 
 
-def count_tokens(parts: Sequence[RenderedSection]) -> int:
+def count_section_tokens(parts: Sequence[RenderedSection]) -> int:
     return sum(part.tokens for part in parts)
 
 

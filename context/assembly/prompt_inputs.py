@@ -42,7 +42,7 @@ class Snippet:
 
     @property
     def tokens(self) -> int:
-        return tokens.count(render_item(self.item) + "\n")
+        return tokens.count_tokens(render_item(self.item) + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,16 +43,18 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
 def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
     """Return excerpts of about equal size, which fit into the limit together if they can."""
     weights = weigh_terms(query, [frozenset(extract_terms(snippet.text)) for snippet in candidates])
-    tags = [snippet.tokens - tokens.count(snippet.text) for snippet in candidates]
+    tags = [snippet.tokens - tokens.count_tokens(snippet.text) for snippet in candidates]
     max_tokens = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
     return [_shorten(snippet, weights, max_tokens) for snippet in candidates]
 
 
 def _shorten(snippet: Snippet, weights: Mapping[str, float], max_tokens: int) -> Snippet:
     text = snippet.text
-    if tokens.count(text) <= max_tokens:
+    if tokens.count_tokens(text) <= max_tokens:
         return snippet
-    best = find_best_sentences(TextPassage(0, len(text), text), weights, max_tokens, tokens.count)
+    best = find_best_sentences(
+        TextPassage(0, len(text), text), weights, max_tokens, tokens.count_tokens
+    )
     if best.text.strip() == text.strip():
         return snippet
     before = f"{LEFT_OUT} " if best.start else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context.assembly.messages import Message, content_parts, list_calls
-from kmapp.text.tokens import count
+from kmapp.text.tokens import count_tokens
 
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 MESSAGE_OVERHEAD = 4  # tokens of a message besides its content
@@ -36,7 +36,7 @@ def count_results(message: Message) -> int:
 
 def count_text(message: Message) -> int:
     """Count everything else of a message: text, images, calls, and what a provider added."""
-    counted = sum(count(call.name) + count_json(call.input) for call in list_calls(message))
+    counted = sum(count_tokens(call.name) + count_json(call.input) for call in list_calls(message))
     counted += sum(
         count_json(value)
         for name, value in message.items()
@@ -46,7 +46,7 @@ def count_text(message: Message) -> int:
     if message["role"] == "tool":
         return counted
     if isinstance(content, str):
-        return counted + count(content)
+        return counted + count_tokens(content)
     kinds = ("tool_result", "tool_use")
     parts = content_parts(message)
     return counted + sum(_part(part) for part in parts if part.get("type") not in kinds)
@@ -54,17 +54,17 @@ def count_text(message: Message) -> int:
 
 def _content(content: Any) -> int:
     if isinstance(content, str):
-        return count(content)
+        return count_tokens(content)
     return sum(map(_part, content)) if isinstance(content, list) else 0
 
 
 def _part(part: Mapping[str, Any]) -> int:
     if isinstance(part.get("text"), str):
-        return count(part["text"])
+        return count_tokens(part["text"])
     if part.get("type") in ("image", "image_url", "input_image"):
         return IMAGE_TOKENS
     return count_json(part)
 
 
 def count_json(value: Any) -> int:
-    return count(value) if isinstance(value, str) else count(encode_json(value))
+    return count_tokens(value) if isinstance(value, str) else count_tokens(encode_json(value))

@@ -83,7 +83,7 @@ def _offer_tool(text: str, group: str, *, strict: bool) -> OfferedTool:
         name=name,
         group=group or guess_group(name),
         schema=schema,
-        tokens=tokens.count(encode_json(schema)),
+        tokens=tokens.count_tokens(encode_json(schema)),
         strict=is_strict,
         obstacles=obstacles,
     )

@@ -66,7 +66,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def count_tokens(messages: Sequence[dict[str, Any]]) -> int:
-    return sum(tokens.count(message["content"] or "") for message in messages)
+    return sum(tokens.count_tokens(message["content"] or "") for message in messages)
 
 
 def fill_reports(account: Account, number: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
 from context.assembly.messages import list_calls
-from context.assembly.prompt import REFERENCES, RenderedSection, count_tokens, prefix_digest
+from context.assembly.prompt import REFERENCES, RenderedSection, count_section_tokens, prefix_digest
 from context.assembly.prompt_inputs import Snippet
 from context.assembly.token_counts import count_results
 
@@ -30,8 +30,8 @@ def build_report(draft: Draft) -> dict[str, Any]:
         "context_window_tokens": draft.call_input.window,
         "reserved_output_tokens": draft.call_input.reserve,
         "estimated_tokens": {"total": sum(estimated.values()), **estimated},
-        "prefix_tokens": count_tokens(draft.prefix) + estimated["tools_schema"],
-        "tail_tokens": count_tokens(draft.tail),
+        "prefix_tokens": count_section_tokens(draft.prefix) + estimated["tools_schema"],
+        "tail_tokens": count_section_tokens(draft.tail),
         "prefix_sha256": prefix_digest(draft.prefix, draft.tools),
         "decisions": list(draft.decisions),
         "items": items,

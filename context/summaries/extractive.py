@@ -131,7 +131,7 @@ def summarise_turns(messages: Sequence[Message], language: str, max_tokens: int)
         return "\n".join([head, *omitted, *lines[first:]])
 
     def fits(first: int) -> bool:
-        return tokens.count(render(first)) <= max_tokens
+        return tokens.count_tokens(render(first)) <= max_tokens
 
     if fits(0):
         return render(0)

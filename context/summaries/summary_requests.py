@@ -65,7 +65,7 @@ def parse_result_summary(raw: str, prompt: str, source: str) -> str:
 def parse_conversation_summary(raw: str, prompt: str, source: str, max_tokens: int) -> str:
     """Return the summary of a conversation of at most `max_tokens`. Raises InvalidResponse."""
     summary = escape_tags(_parse_summary(raw, prompt, source))
-    if not 0 < (size := tokens.count(summary)) <= max_tokens:
+    if not 0 < (size := tokens.count_tokens(summary)) <= max_tokens:
         raise InvalidResponse(f"the summary has {size} tokens, not 1 to {max_tokens}")
     return summary
 

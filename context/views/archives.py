@@ -62,7 +62,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "passages": _best_passages(row, query) if query else [],
         "text": row.result_full[:MAX_CHARACTERS],
         "left_out": max(0, row.result_length - MAX_CHARACTERS),
-        "whole_tokens": tokens.count(row.result_full),
+        "whole_tokens": tokens.count_tokens(row.result_full),
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
         "embedding": _find_embedding_state(account_id, pk),
         "names": list_actor_names([row.created_by]),

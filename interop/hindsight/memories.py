@@ -123,7 +123,7 @@ def _within_tokens(hits: Sequence[Mapping[str, Any]], budget: Any) -> list[Mappi
         raise field_error("max_tokens", "must be a positive number")
     fitting = []
     for hit in hits:
-        left -= tokens.count(hit["text"])
+        left -= tokens.count_tokens(hit["text"])
         if left < 0:
             break
         fitting.append(hit)

@@ -48,7 +48,7 @@ def when_ready(_server: Any) -> None:
     """Load every view before the fork and freeze all objects, so that their memory is shared."""
     import_module(settings.ROOT_URLCONF)
     # These tables take 148 MB and 45 MB, once for all processes.
-    tokens.count("load the tables")
+    tokens.count_tokens("load the tables")
     word_vectors.compare_words(["load"], [["vectors"]])
     gc.collect()
     gc.freeze()

@@ -14,7 +14,7 @@ MAX_CACHED = 200_000  # cached counts
 _counts: dict[tuple[int, int], int] = {}
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     if not text:
         return 0
     key = hash(text), len(text)

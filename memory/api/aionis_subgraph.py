@@ -118,7 +118,7 @@ def _serialize_context(recalled: RecallResult, data: Mapping[str, Any]) -> dict[
         if (entry := recalled.entries.get(pk)) is None:
             continue
         line = f"- [{entry.kind}] {entry.title + ': ' if entry.title else ''}{entry.content}\n"
-        line_tokens = tokens.count(line) if max_tokens else 0
+        line_tokens = tokens.count_tokens(line) if max_tokens else 0
         if size + len(line) > max_characters or (max_tokens and used + line_tokens > max_tokens):
             continue
         lines.append(line)

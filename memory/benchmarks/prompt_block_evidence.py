@@ -49,7 +49,9 @@ def _measure(
         )
         for place in places
     ]
-    built = build_block(entries, query=question.query.text, max_tokens=budget, count=tokens.count)
+    built = build_block(
+        entries, query=question.query.text, max_tokens=budget, count=tokens.count_tokens
+    )
     contained = {places[index] for index in built.places} & set(map(int, question.gold))
     printed = set(extract_terms(built.text))
     shares = [

@@ -141,7 +141,7 @@ def run_trial(account_id: UUID, question: LabQuery) -> Trial:
         question=question,
         answer=answer,
         hits=[
-            LabHit(hit=hit, rank=rank, tokens=tokens.count(hit.entry.content))
+            LabHit(hit=hit, rank=rank, tokens=tokens.count_tokens(hit.entry.content))
             for rank, hit in enumerate(answer.hits, 1)
         ],
         missed=sorted(missed, key=lambda one: -one.hit.score),
@@ -177,7 +177,7 @@ def _run_recall(account_id: UUID, question: LabQuery) -> LabAnswer:
             ReachedMemory(
                 entry=result.entries[pk],
                 activation=activation,
-                tokens=tokens.count(result.entries[pk].content),
+                tokens=tokens.count_tokens(result.entries[pk].content),
             )
             for pk, activation in related[:MAX_REACHED]
         ],

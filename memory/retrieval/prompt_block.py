@@ -70,7 +70,7 @@ def build_prompt_block(
         [_build_block_entry(hit.entry) for hit in hits],
         query=request.query,
         max_tokens=max_tokens,
-        count=tokens.count,
+        count=tokens.count_tokens,
     )
     return PromptBlock(
         text=built.text,

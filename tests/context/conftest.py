@@ -13,7 +13,7 @@ from tests.context.builders import configure
 @pytest.fixture(scope="session", autouse=True)
 def tokenizer() -> None:
     """Load the tokenizer's tables before the tests, so that no transaction waits for them."""
-    tokens.count("warm")
+    tokens.count_tokens("warm")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from context.assembly.prompt_fence import create_nonce, escape_tags
 from context.assembly.prompt_inputs import CallInput, RuleOutcome, Section, Snippet
 from context.assembly.tool_result_trimming import CITATION
 from context.reports.call_report import SECTIONS, build_report
-from kmapp.text.tokens import count
+from kmapp.text.tokens import count_tokens
 from tests.context.builders import conversations, unpaired, words
 from tests.promises.plugin import RecordFigure
 from tests.timing import assert_linear
@@ -99,7 +99,7 @@ def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
 
     def of(content: Any) -> int:
         if isinstance(content, str):
-            return count(content)
+            return count_tokens(content)
         return sum(of(part.get("text", part.get("content"))) for part in content or [] if part)
 
     def called(message: Message) -> int:
@@ -107,14 +107,16 @@ def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
         parts = content if isinstance(content, list) else []
         uses = [part for part in parts if part.get("type") == "tool_use"]
         calls = message.get("tool_calls") or []
-        return sum(count(use["name"]) + count("{}") for use in uses) + sum(
-            count(call["function"]["name"]) + count("{}") for call in calls
+        return sum(count_tokens(use["name"]) + count_tokens("{}") for use in uses) + sum(
+            count_tokens(call["function"]["name"]) + count_tokens("{}") for call in calls
         )
 
     schemas = [
         json.dumps(t, ensure_ascii=False, separators=(",", ":"), sort_keys=True) for t in tools
     ]
-    return sum(4 + of(m.get("content")) + called(m) for m in messages) + sum(map(count, schemas))
+    return sum(4 + of(m.get("content")) + called(m) for m in messages) + sum(
+        map(count_tokens, schemas)
+    )
 
 
 def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
