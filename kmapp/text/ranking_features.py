@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import STOP_WORDS, chinese_words
 
-CACHED = 30_000  # texts
-CONCRETE = 2  # names, numbers and quotations from which a text is fully concrete
+MAX_CACHED_TEXTS = 30_000
+FULLY_CONCRETE_COUNT = 2  # names, numbers and quotations from which a text is fully concrete
 MAX_NAME_LENGTH = 32  # characters of a speaker's name at the beginning
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’]\w+)?|\d+")
@@ -58,7 +58,7 @@ def asks_for_time(query: str) -> bool:
     return bool(_ASKS_TIME.search(query))
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
 def compute_ranking_features(text: str) -> RankingFeatures:
     """Compute the features of a text, which may begin with its speaker or heading and a colon."""
     name_end = max(0, text.find(": ", 0, MAX_NAME_LENGTH))
@@ -76,7 +76,7 @@ def compute_ranking_features(text: str) -> RankingFeatures:
     named = names + numbers + len(_QUOTES.findall(body))
     return RankingFeatures(
         specific=len(rare) / len(content) if content else 0.0,
-        concrete=min(1.0, named / CONCRETE),
+        concrete=min(1.0, named / FULLY_CONCRETE_COUNT),
         dated=float(_states_time(body, {*words, *tokens}, only_latin=only_latin)),
         words=tuple(dict.fromkeys([*_to_words(_WORD.findall(text[:name_end])), *words])),
     )

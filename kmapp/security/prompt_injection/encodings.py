@@ -13,8 +13,8 @@ from string import ascii_lowercase
 from urllib.parse import unquote
 
 _MAX_LENGTH = 4096  # characters that are decoded at once
-_A_WORD = 6  # characters
-_SEVERAL = 3  # more words than a name has
+_MIN_REFERENCES = 6  # characters that are written as "&#", as many as a word has
+_MIN_WORDS_WITH_DIGITS = 3  # more than a name has
 _ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){8,}", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
 _BINARY = re.compile(r"(?:[01]{8}[ ]?){12,}")
@@ -49,13 +49,13 @@ def _decode_whole(text: str) -> Iterator[str]:
     lower = text.lower()
     if text.count("%") > text.count(" ") // 2 + 2:
         yield unquote(text)
-    if text.count("&#") >= _A_WORD:
+    if text.count("&#") >= _MIN_REFERENCES:
         yield html.unescape(text)
     if any(word in lower for word in _ROT13):
         yield codecs.decode(text, "rot13")
     if any(word in lower for word in _REVERSED):
         yield text[::-1]
-    if len(_DIGITS_IN_WORDS.findall(text)) >= _SEVERAL:
+    if len(_DIGITS_IN_WORDS.findall(text)) >= _MIN_WORDS_WITH_DIGITS:
         yield text.translate(_LETTERS_FOR_DIGITS)
     if _SPACED.search(text):
         yield _SPACED.sub(lambda match: _SEPARATORS.sub("", match[0]), text)
