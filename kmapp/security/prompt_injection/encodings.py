@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from urllib.parse import unquote
 
 _MAX_LENGTH = 4096  # characters that are decoded at once
-_MIN_REFERENCES = 6  # characters that are written as "&#", as many as a word has
+_MIN_REFERENCES = 6  # characters written as HTML references: about one word
 _MIN_WORDS_WITH_DIGITS = 3  # more than a name has
 _ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){8,}", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
