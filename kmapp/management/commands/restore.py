@@ -28,13 +28,13 @@ from kmapp.runtime.embedded.recovery import recover
 from kmapp.runtime.processes import CannotStart
 
 LATEST = "latest"
-OLDER = """
+OLDER_LEDGER_NOTICE = """
 The ledger of this state ends before its last checkpoint, which is what you asked for. The accounts
 are read-only until you accept it. Start kmapp, look at the data, then:
 
   {command} accept_ledger --all --reason "restored to an earlier time"
 """
-REPEAT = """
+REPEAT_CHANGES_NOTICE = """
 Every change after the restored state is undone. Repeat those that protect people and data:
 
 - erasures of memories, documents, tool results and everything of a person; forgotten memories
@@ -48,9 +48,9 @@ known. If their folder still exists, restore once more with --former FOLDER."""
 NO_FORMER_DATABASE = """
 Which of these changes there were cannot be listed, because only data of the embedded PostgreSQL can
 be compared, and DATABASE_URL names another server."""
-SAME = """
+SAME_DATA_NOTICE = """
 The former data have the same users, members, keys, invitations and erasures."""
-SECOND = """
+SECOND_INSTALLATION_NOTICE = """
 If the original of this installation still runs, unset CHECKPOINT_PEER_URL and CHECKPOINT_COPY_FILE
 here before you start: the checkpoints of this one would make the original read-only."""
 
@@ -105,11 +105,11 @@ class Command(BaseCommand):
             if former:
                 _close_connections()
         if settings.CHECKPOINT_PEER_URL or settings.CHECKPOINT_COPY_FILE:
-            self.stdout.write(SECOND)
-        self.stdout.write(REPEAT)
+            self.stdout.write(SECOND_INSTALLATION_NOTICE)
+        self.stdout.write(REPEAT_CHANGES_NOTICE)
         if restored:
             differences = _describe_differences(stack.build_postgres(), former, restored)
-            self.stdout.write(f"\n{differences}" if differences else SAME)
+            self.stdout.write(f"\n{differences}" if differences else SAME_DATA_NOTICE)
         else:
             self.stdout.write(NO_FORMER_DATABASE if env.text("DATABASE_URL") else NO_FORMER_FOLDER)
         if failure:
@@ -155,11 +155,11 @@ class Command(BaseCommand):
             finally:
                 _close_connections()
         if older:
-            self.stdout.write(OLDER.format(command=settings.COMMAND))
+            self.stdout.write(OLDER_LEDGER_NOTICE.format(command=settings.COMMAND))
         former = recovered.former if until else None  # restoring the latest state undoes nothing
         differences = _describe_differences(server, former, restored)
         if older or differences:
-            self.stdout.write("\n\n".join(filter(None, [REPEAT, differences])))
+            self.stdout.write("\n\n".join(filter(None, [REPEAT_CHANGES_NOTICE, differences])))
 
 
 def _check_former_folder(former: Path, until: str | None) -> None:
