@@ -38,7 +38,7 @@ class Program:
     patience: float = PATIENCE
     grace: float = 10  # seconds from the stop signal to SIGKILL
     holds_data: bool = False  # has its whole grace even after a second Ctrl-C
-    alone: bool = False  # stops before its successor starts
+    is_exclusive: bool = False  # stops before its successor starts
     descriptors: Sequence[int] = ()  # open files that it inherits, such as a listening socket
 
 

@@ -88,7 +88,7 @@ def _list_embedders(logs: Path) -> list[EmbeddedServer]:
     batches = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log", "embedder-batch"
     if env.text("EMBEDDING_BATCH_BASE_URL"):
         return [EmbeddingServer(*queries)]
-    return [EmbeddingServer(*queries), EmbeddingServer(*batches, polite=True)]
+    return [EmbeddingServer(*queries), EmbeddingServer(*batches, low_priority=True)]
 
 
 def build_web(listener: socket.socket | None = None) -> Program:
@@ -123,12 +123,12 @@ def build_worker() -> Program:
 
 def build_beat() -> Program:
     program = _build_module_program("beat", "celery", "-A", "kmapp", "beat")
-    return replace(program, alone=True)  # one scheduler at a time may use the schedule file
+    return replace(program, is_exclusive=True)  # one scheduler at a time may use the schedule file
 
 
 def build_successor(program: Program) -> Program:
     """Return a program that announces that it can serve, because its port is already served."""
-    if program.alone:
+    if program.is_exclusive:
         return program
     folder: Path = settings.DATA_DIR / "ready"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -44,7 +44,7 @@ class Child:
 
 
 class Supervisor:
-    """Starts and watches programs inside `with supervisor.holding():`, which stops them at exit."""
+    """Starts and watches programs inside `with self.supervising():`, which stops them at exit."""
 
     def __init__(self, data_dir: Path, report: Callable[[str], None]) -> None:
         self.data_dir = data_dir
@@ -54,12 +54,12 @@ class Supervisor:
         self.children: list[Child] = []
         self.watched: list[Child] = []  # during a hand-over: the programs that ran before it
         self.stopping = False
-        self.hurry = False
+        self.skips_grace = False
         self.hand_over_requested = False
         self.last_hand_over = HandOver()
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
+    def supervising(self) -> Iterator[None]:
         """Lock the data folder and end leftover processes of an earlier run."""
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         with processes.lock(self.data_dir), self._handling_signals():
@@ -92,7 +92,7 @@ class Supervisor:
         """
         began = time.monotonic()
         pairs = [(self._get_child(program.name), program) for program in programs]
-        shared = [(old, program) for old, program in pairs if not program.alone]
+        shared = [(old, program) for old, program in pairs if not program.is_exclusive]
         successors: list[Child] = []
         try:
             for old, program in shared:
@@ -104,7 +104,7 @@ class Supervisor:
             raise
         self._retire([old for old, _ in shared], HAND_OVER_PATIENCE)
         for old, program in pairs:
-            if program.alone:
+            if program.is_exclusive:
                 self._stop_stage([old])
                 old.program, old.due = program, 0.0  # if it does not start now, `watch` tries again
                 self._restart_if_ended(old)
@@ -246,8 +246,8 @@ class Supervisor:
     def _kill_late(self, running: list[Child], began: float, patience: float) -> None:
         for child in running:
             grace = max(child.program.grace, 0 if self.stopping else patience)
-            haste = self.hurry and not child.program.holds_data
-            if haste or time.monotonic() - began > grace:
+            skips_grace = self.skips_grace and not child.program.holds_data
+            if skips_grace or time.monotonic() - began > grace:
                 self.report(f"  {child.program.name} did not stop by itself and is killed")
                 processes.kill_session(child.process)
 
@@ -281,7 +281,7 @@ class Supervisor:
                 signal.signal(number, handler)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self.hurry = self.hurry or (self.stopping and number == signal.SIGINT)
+        self.skips_grace = self.skips_grace or (self.stopping and number == signal.SIGINT)
         self.stopping = True
 
     def _on_hand_over_signal(self, _number: int, _frame: FrameType | None) -> None:

@@ -73,7 +73,7 @@ def program(version):
 
 versions = iter(["2", "broken"])
 supervisor = Supervisor(data, lambda text: print(text, flush=True))
-with supervisor.holding():
+with supervisor.supervising():
     supervisor.start(program("1"))
     print("up", flush=True)
     supervisor.watch(lambda: supervisor.replace(program(next(versions))))

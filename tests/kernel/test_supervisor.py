@@ -44,7 +44,7 @@ prepare = {
     "brief": "trap - TERM",
 }
 supervisor = Supervisor(Path(data), lambda text: print(text, flush=True))
-with supervisor.holding():
+with supervisor.supervising():
     for name in wanted:
         ready = Path(data, f"{name}.ready")
         ready.unlink(missing_ok=True)
@@ -136,7 +136,7 @@ def test_holds_its_folder_and_restarts_a_program_that_exits(
         stranger.kill()
     with (
         pytest.raises(CannotStart, match=rf"already runs .*process {driver.process.pid}, since"),
-        Supervisor(tmp_path, print).holding(),
+        Supervisor(tmp_path, print).supervising(),
     ):
         pass
     first = driver.child("base")
@@ -196,7 +196,10 @@ def test_programs_of_a_killed_supervisor_end(drive: Callable[..., Driver], tmp_p
 def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sh", "-c", "echo no table; exit 1"], ready=bool)
-    with pytest.raises(CannotStart, match=r"web did not start:\nno table"), supervisor.holding():
+    with (
+        pytest.raises(CannotStart, match=r"web did not start:\nno table"),
+        supervisor.supervising(),
+    ):
         supervisor.start(program)
 
 
@@ -205,13 +208,13 @@ def test_program_that_is_never_ready_has_its_own_patience(tmp_path: Path) -> Non
     assert postgres.RECOVERY_SECONDS > processes.PATIENCE
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sleep", "1000"], ready=bool, patience=0.1)
-    with pytest.raises(CannotStart, match="web did not start"), supervisor.holding():
+    with pytest.raises(CannotStart, match="web did not start"), supervisor.supervising():
         supervisor.start(program)
 
 
 def test_failed_step_reports_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
-    with supervisor.holding():
+    with supervisor.supervising():
         done = supervisor.run(Program(name="echo", argv=["/bin/echo", "made"]))
         assert done == "made\n"
         failing = Program(name="migrate", argv=["/bin/sh", "-c", "echo why >&2; exit 1"])
@@ -243,7 +246,7 @@ def test_rotated_log_is_written_further(tmp_path: Path) -> None:
 def test_program_that_ends_during_a_hand_over_is_started_again(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sleep", "1000"], ready=lambda: True)
-    with supervisor.holding():
+    with supervisor.supervising():
         supervisor.start(program)
         [child] = supervisor.children
         first = child.process

@@ -70,7 +70,7 @@ def test_program_that_cannot_be_started_again_is_tried_later(
 ) -> None:
     reports: list[str] = []
     supervisor = Supervisor(tmp_path, reports.append)
-    with supervisor.holding():
+    with supervisor.supervising():
         supervisor.start(build_program("web"))
         [child] = supervisor.children
         child.process.kill()
@@ -97,7 +97,7 @@ def test_successors_end_if_one_of_them_cannot_be_started(
     def start_web(program: Program, log: Path) -> "subprocess.Popen[bytes]":
         return (start_process if program.name == "web" else refuse)(program, log)
 
-    with supervisor.holding():
+    with supervisor.supervising():
         supervisor.start(*programs)
         predecessors = list(supervisor.children)
         monkeypatch.setattr(processes, "start", start_web)
@@ -112,8 +112,8 @@ def test_program_alone_is_tried_later_if_its_successor_cannot_be_started(
 ) -> None:
     reports: list[str] = []
     supervisor = Supervisor(tmp_path, reports.append)
-    beat = replace(build_program("beat"), alone=True)
-    with supervisor.holding():
+    beat = replace(build_program("beat"), is_exclusive=True)
+    with supervisor.supervising():
         supervisor.start(beat)
         [child] = supervisor.children
         with monkeypatch.context() as context:

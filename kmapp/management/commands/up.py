@@ -61,7 +61,7 @@ class Command(BaseCommand):
         began = time.monotonic()
         supervisor = Supervisor(settings.DATA_DIR, self._write_line)
         try:
-            with ExitStack() as self.listeners, supervisor.holding():
+            with ExitStack() as self.listeners, supervisor.supervising():
                 behind = self._start(supervisor)
                 self._write_greeting(time.monotonic() - began)
                 if behind:
