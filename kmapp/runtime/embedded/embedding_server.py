@@ -23,7 +23,7 @@ class EmbeddingServer(EmbeddedServer):
     port: int
     log: Path
     name: str = "embedder"
-    polite: bool = False  # lowest priority
+    low_priority: bool = False
 
     def prepare(self) -> None:
         """Do nothing: the model is in the wheel."""
@@ -39,13 +39,13 @@ class EmbeddingServer(EmbeddedServer):
             "--port",
             str(self.port),
         ]
-        if self.polite:
+        if self.low_priority:
             command = ["-I", str(PASSAGE_SERVER), HOST, str(self.port)]
         return Program(
             name=self.name,
             argv=[sys.executable, *command],
             ready=self._responds,
-            nice=LOWEST_PRIORITY if self.polite else 0,
+            nice=LOWEST_PRIORITY if self.low_priority else 0,
         )
 
     def url(self) -> str:

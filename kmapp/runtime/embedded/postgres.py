@@ -72,7 +72,7 @@ class Postgres(EmbeddedServer):
     log: Path
     durable: bool = True  # False for tests: a power cut may lose everything
     archive: Path | None = None  # folder for point-in-time recovery
-    more: Mapping[str, str] = field(default_factory=dict)  # settings of this start
+    extra_settings: Mapping[str, str] = field(default_factory=dict)  # of this start only
     account: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Postgres(EmbeddedServer):
         data = self.data.resolve()
         if self.archive:
             settings |= build_archive_settings(get_cluster_folder(self.archive, data) / "wal")
-        settings |= self.more
+        settings |= self.extra_settings
         options = [f"--{name}={value}" for name, value in settings.items()]
         return Program(
             name="postgres",

@@ -61,7 +61,7 @@ def recover(live: Postgres, until: datetime | None, report: Callable[[str], None
         live,
         data=get_recovered_folder(live.data),
         log=live.log.with_name("postgres-restore.log"),
-        more={
+        extra_settings={
             "restore_command": build_restore_command(base.wal),
             "recovery_target_action": "promote",
             **target,

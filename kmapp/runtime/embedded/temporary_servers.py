@@ -23,7 +23,7 @@ from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
 
 # Variables with which a command would use real data.
-REAL = (
+REAL_DATA_VARIABLES = (
     *("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SUPERUSER_URL", "DATABASE_REPLICA_URL"),
     "REDIS_URL",
     *("EMBEDDING_BASE_URL", "EMBEDDING_BATCH_BASE_URL", "OPENAI_BASE_URL"),
@@ -50,10 +50,15 @@ def run_servers(*, durable: bool = True) -> Iterator[dict[str, str]]:
             ),
             Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
             EmbeddingServer(ports[0], data / "embedder-query.log", "embedder-query"),
-            EmbeddingServer(ports[1], data / "embedder-batch.log", "embedder-batch", polite=True),
+            EmbeddingServer(
+                ports[1], data / "embedder-batch.log", "embedder-batch", low_priority=True
+            ),
         ):
             stack.enter_context(part)
-        yield {name: value for name, value in os.environ.items() if name not in REAL} | {
+        inherited = {
+            name: value for name, value in os.environ.items() if name not in REAL_DATA_VARIABLES
+        }
+        yield inherited | {
             "KMAPP_DATA_DIR": str(data),
             "EMBEDDER_QUERY_PORT": str(ports[0]),
             "EMBEDDER_BATCH_PORT": str(ports[1]),
