@@ -41,7 +41,7 @@ from context.models.archives import NewResult
 from context.reports.body_digests import body_digest
 from context.reports.call_report import build_report
 from kmapp.accounts.acting import acting
-from kmapp.database.erasure_locks import lock_existing, lock_remaining
+from kmapp.database.erasure_locks import lock_for_copy, lock_remaining
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
 from kmapp.text import tokens
@@ -116,7 +116,7 @@ def _lock_archives(request: AssemblyRequest, collected: Collected) -> None:
 def _lock_summary(request: AssemblyRequest, collected: Collected) -> Collected:
     """Lock the stored summary as `lock_snippets` does, or return the input without it."""
     ids = [collected.summary_id] if collected.summary_id else []
-    if not ids or lock_existing(request.account_id, {ContextSummary: ids}):
+    if not ids or lock_for_copy(request.account_id, {ContextSummary: ids}):
         return collected
     call_input = replace(collected.call_input, compacted=None)
     return replace(collected, call_input=call_input, summary_id=None)

@@ -48,7 +48,7 @@ from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.database.erasure_locks import lock_existing
+from kmapp.database.erasure_locks import lock_for_copy
 from kmapp.errors import TooLarge
 from kmapp.text import tokens
 
@@ -195,7 +195,7 @@ class Prepare(AgentView):
         response = Response(serialize.serialize_prepared(prepared, params["messages"]))
         with acting(self.account):
             # A result that was erased in the meantime may be quoted in the response.
-            existing = lock_existing(self.account, {ToolResultArchive: prepared.archive_ids})
+            existing = lock_for_copy(self.account, {ToolResultArchive: prepared.archive_ids})
             is_complete = prepared.archive_ids <= existing
             return self.seal(response) if is_complete else self.release_key(response)
 

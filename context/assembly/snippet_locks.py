@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Model
 
 from context.assembly.prompt_inputs import Snippet
-from kmapp.database.erasure_locks import lock_existing
+from kmapp.database.erasure_locks import lock_for_copy
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from memory.models import MemoryEntry
 
@@ -31,5 +31,5 @@ def lock_snippets(account_id: UUID, snippets: Sequence[Snippet]) -> list[Snippet
     }
     for index, refs in ids.items():
         sources[SOURCE_MODELS[snippets[index].source]] |= refs
-    existing = lock_existing(account_id, sources)
+    existing = lock_for_copy(account_id, sources)
     return [each for index, each in enumerate(snippets) if ids.get(index, set()) <= existing]

@@ -1,6 +1,6 @@
 """Locks between transactions that copy the content of rows and those that erase the rows.
 
-A transaction that copies calls `lock_existing` first. One that erases calls `lock_for_erasure`,
+A transaction that copies calls `lock_for_copy` first. One that erases calls `lock_for_erasure`,
 then deletes the copies, then the rows. So either the erasing transaction sees every copy, or the
 copying one finds no rows.
 """
@@ -16,7 +16,7 @@ from kmapp.database.raw_sql import fetch_all
 RowIds: TypeAlias = Mapping[type[Model], Collection[UUID]]
 
 
-def lock_existing(account_id: UUID, ids: RowIds) -> set[UUID]:
+def lock_for_copy(account_id: UUID, ids: RowIds) -> set[UUID]:
     """Return the ids of existing rows, which cannot be erased until the transaction ends.
 
     Rows that are being erased count as missing, so that nobody waits for a long erasure. Inside
