@@ -31,7 +31,7 @@ from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 MAX_CODED = 1_024  # documents of one transaction
 MIN_SAMPLE = 256  # vectors for a centre; the mean of fewer would disclose them
 MAX_SAMPLE = 2_000
-GROWTH = 4  # growth of a sample below MAX_SAMPLE after which the centre is computed again
+RECOMPUTE_GROWTH = 4  # growth of a sample below MAX_SAMPLE after which the centre is computed again
 HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
 
 CODES = ArrayTable(
@@ -80,7 +80,7 @@ def pack_codes(account_id: UUID, collection: str) -> int:
     Return early while another process packs the same collection.
     """
     key, model, total = (account_id, collection), active_model(), 0
-    if not _has_centre(key, model):
+    if not _has_current_centre(key, model):
         _prepare_model(key, model)
     while coded := _code_block(key, model):
         total += coded
@@ -95,16 +95,17 @@ def load_coder(key: CollectionKey, model: EmbeddingModel) -> Coder | None:
     return Coder(np.frombuffer(centre, dtype="<f4")) if centre else None
 
 
-def _has_centre(key: CollectionKey, model: EmbeddingModel) -> bool:
+def _has_current_centre(key: CollectionKey, model: EmbeddingModel) -> bool:
     """Return whether there is a centre that is still representative.
 
-    A centre of a sample below MAX_SAMPLE is not, once there are GROWTH times as many vectors.
+    A centre of a sample below MAX_SAMPLE is not, once there are RECOMPUTE_GROWTH times as many
+    vectors.
     """
     account_id, collection = key
     with acting(account_id):
         rows = CodeCentre.objects.of(account_id).filter(collection=collection, model=model)
         size = rows.values_list("size", flat=True).first() or 0
-        return size >= MAX_SAMPLE or 0 < len(_load_sample(key, model)) < GROWTH * size
+        return size >= MAX_SAMPLE or 0 < len(_load_sample(key, model)) < RECOMPUTE_GROWTH * size
 
 
 def _prepare_model(key: CollectionKey, model: EmbeddingModel) -> None:

@@ -276,7 +276,7 @@ def test_collections_of_a_former_model_are_listed(
 
 def test_centre_needs_many_vectors(packed: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     assert makers.get(CodeCentre, packed).size == 36
-    monkeypatch.setattr(vector_code_packing, "GROWTH", 1)
+    monkeypatch.setattr(vector_code_packing, "RECOMPUTE_GROWTH", 1)
     pack_codes(packed.pk, COLLECTION)
     assert count_codes(packed) == 36, "made again"
     monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 37)
