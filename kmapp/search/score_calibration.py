@@ -27,8 +27,8 @@ class Logistic(NamedTuple):
     slope: float
     distance: float
 
-    def compute_log_odds(self, score: float, level: float) -> float:
-        return self.offset + self.slope * score + self.distance * (score - level)
+    def compute_log_odds(self, score: float, following_mean: float) -> float:
+        return self.offset + self.slope * score + self.distance * (score - following_mean)
 
 
 class Calibration(NamedTuple):
@@ -37,19 +37,16 @@ class Calibration(NamedTuple):
     english: Logistic
     chinese: Logistic
 
-    def probability(self, score: float, level: float, query: str) -> float:
-        """Return the probability of an event, to three decimals.
-
-        For `level` see `compute_level`.
-        """
+    def probability(self, score: float, following_mean: float, query: str) -> float:
+        """Return the probability of an event, to three decimals."""
         share = chinese_share(query)
         log_odds = (1 - share) * self.english.compute_log_odds(
-            score, level
-        ) + share * self.chinese.compute_log_odds(score, level)
+            score, following_mean
+        ) + share * self.chinese.compute_log_odds(score, following_mean)
         return round(1 / (1 + math.exp(-log_odds)), 3)
 
 
-def compute_level(scores: Sequence[float]) -> float:
+def compute_following_mean(scores: Sequence[float]) -> float:
     """Return the mean score of the results after the best one; `scores` are in their order."""
     following = list(scores[1 : COMPARED_RESULTS + 1])
     return fmean([*following, *[UNRELATED_SCORE] * (COMPARED_RESULTS - len(following))])

@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.search.candidate_ranking import rank_candidates
-from kmapp.search.score_calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
+from kmapp.search.score_calibration import (
+    MIN_CONFIDENCE,
+    Calibration,
+    Logistic,
+    compute_following_mean,
+)
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.minimum_score import build_collection
 from memory.benchmarks.offline_retrieval import (
@@ -123,7 +128,7 @@ class Observations:
 
 
 def _build_features(case: Case, score: float) -> list[float]:
-    own = np.array([1.0, score, score - compute_level(case.scores.tolist())])
+    own = np.array([1.0, score, score - compute_following_mean(case.scores.tolist())])
     return [*((1 - case.share) * own), *(case.share * own)]
 
 

@@ -24,7 +24,7 @@ from kmapp.search.score_calibration import (
     COMPARED_RESULTS,
     RESPONSE_CALIBRATION,
     RESULT_CALIBRATION,
-    compute_level,
+    compute_following_mean,
 )
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
@@ -149,7 +149,9 @@ def _search_database(
             if ranking
             else ranked
         )
-        level = compute_level([each.score for each in shipped_ranking[: COMPARED_RESULTS + 1]])
+        following_mean = compute_following_mean(
+            [each.score for each in shipped_ranking[: COMPARED_RESULTS + 1]]
+        )
         shipped_scores = {each.id: each.score for each in shipped_ranking}
 
         def to_hits(candidates: Sequence[RankedCandidate]) -> list[Hit]:
@@ -169,10 +171,10 @@ def _search_database(
                     parts=each.parts,
                     ready=each.id in signals.ready,
                     relevance=RESULT_CALIBRATION.probability(
-                        shipped_scores[each.id], level, request.query
+                        shipped_scores[each.id], following_mean, request.query
                     ),
                     confidence=RESPONSE_CALIBRATION.probability(
-                        shipped_scores[each.id], level, request.query
+                        shipped_scores[each.id], following_mean, request.query
                     ),
                 )
                 for each in candidates

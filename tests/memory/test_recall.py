@@ -12,7 +12,7 @@ from kmapp.search.score_calibration import (
     MIN_CONFIDENCE,
     RESPONSE_CALIBRATION,
     RESULT_CALIBRATION,
-    compute_level,
+    compute_following_mean,
 )
 from memory.actions.access_counts import flush_access_counts
 from memory.actions.shadow_comparisons import store_observations
@@ -130,11 +130,13 @@ def test_confidence_decides_whether_a_response_is_relevant(filled: Agent) -> Non
         best = response["memories"][0]
         assert response["has_relevant"] is is_relevant
         search = filled.post("memory/search", {"query": query, "user_id": "u", "limit": 50})
-        level = compute_level([hit["score"] for hit in search["results"]])
+        following_mean = compute_following_mean([hit["score"] for hit in search["results"]])
         assert response["confidence"] == RESPONSE_CALIBRATION.probability(
-            best["score"], level, query
+            best["score"], following_mean, query
         )
-        assert best["relevance"] == RESULT_CALIBRATION.probability(best["score"], level, query)
+        assert best["relevance"] == RESULT_CALIBRATION.probability(
+            best["score"], following_mean, query
+        )
         assert (response["confidence"] >= MIN_CONFIDENCE) is is_relevant
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmapp.search.score_calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
+from kmapp.search.score_calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_following_mean
 from memory.benchmarks import ablation_table
 from memory.benchmarks.calibration import (
     ANSWERED,
@@ -206,8 +206,12 @@ def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
 
 
 def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
-    assert compute_level([0.9]) == compute_level([]) == pytest.approx(UNRELATED_SCORE)
-    assert compute_level([0.9, *[0.6] * 40]) == pytest.approx(0.6)
+    assert (
+        compute_following_mean([0.9])
+        == compute_following_mean([])
+        == pytest.approx(UNRELATED_SCORE)
+    )
+    assert compute_following_mean([0.9, *[0.6] * 40]) == pytest.approx(0.6)
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:
