@@ -34,7 +34,7 @@ from memory.retrieval.audiences import Audience
 from memory.topics.clustering import NO_TOPIC, assign_topics
 from memory.topics.merge_split import list_suggestions
 
-MIN_EVENTS_PER_TOPIC = 5
+MIN_MEMBERS_PER_TOPIC = 5
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 RUN_SECONDS = 120.0  # a run begins no group after this: jobs are ended after 200 s
@@ -174,7 +174,7 @@ def create_topic(
 
 def _status(before: str, members: int) -> str:
     """Return the status of a topic: a draft with enough members becomes active."""
-    is_ready = before == Status.DRAFT and members >= MIN_EVENTS_PER_TOPIC
+    is_ready = before == Status.DRAFT and members >= MIN_MEMBERS_PER_TOPIC
     return Status.ACTIVE if is_ready else before
 
 
