@@ -25,21 +25,21 @@ class Labeller:
     """Labels the topics of one run. Use outside transactions: the chat model may take long."""
 
     def __init__(self) -> None:
-        self.asks_model = chat.is_configured()
-        self.asks_until = monotonic() + MODEL_SECONDS
+        self.uses_model = chat.is_configured()
+        self.model_deadline = monotonic() + MODEL_SECONDS
 
     def label(self, background: Background, texts: Sequence[str]) -> str:
         """Return a label, or "" for texts that are about nothing in particular."""
         phrases = background.name(texts)
-        asks = phrases and self.asks_model and monotonic() < self.asks_until
-        return (self._request_label(texts) if asks else "") or phrases
+        uses_model = phrases and self.uses_model and monotonic() < self.model_deadline
+        return (self._request_label(texts) if uses_model else "") or phrases
 
     def _request_label(self, texts: Sequence[str]) -> str:
         """Return the label of the chat model, or "" if it cannot be used."""
         system = prompt("topic_label")
         source = json.dumps([text[:MAX_TEXT] for text in texts[:MAX_TEXTS]], ensure_ascii=False)
         try:
-            with limit_answer_time(self.asks_until - monotonic()):
+            with limit_answer_time(self.model_deadline - monotonic()):
                 answer = request_answer(
                     system,
                     fence_text("memories", source),
@@ -49,7 +49,7 @@ class Labeller:
         except InvalidAnswer:
             return ""
         except ProviderError:
-            self.asks_model = False  # the other topics of this run do not wait for it
+            self.uses_model = False  # the other topics of this run do not wait for it
             return ""
         label = answer.value.label
         return label if _is_usable(label, system, source) else ""
