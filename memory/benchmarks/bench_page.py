@@ -12,7 +12,7 @@ from memory.benchmarks.timings import BATCH, CLIENTS, SearchTimes, Times, WriteT
 COMMAND = "make bench OUT=docs/benchmarks.md"
 
 
-def page(sizes: Mapping[int, tuple[Times, list[SearchTimes], WriteTimes]]) -> str:
+def render_page(sizes: Mapping[int, tuple[Times, list[SearchTimes], WriteTimes]]) -> str:
     """Render the tables of all sizes, with the command that generates them."""
     lines = [
         "# Benchmarks",

@@ -25,7 +25,7 @@ VECTOR_COLUMNS = (
 )
 VECTOR_TYPES = (
     *("uuid", "uuid", "varchar", "uuid", "int2", "int2", "varchar"),
-    # The embedding is sent as bytes in halfvec format (see `half`), a type that psycopg lacks.
+    # The embedding is sent as the bytes of `encode_halfvec`: psycopg has no halfvec type.
     *("varchar", "bytea", "varchar", "timestamptz"),
 )
 
@@ -59,7 +59,7 @@ def copy_vectors(rows: Iterable[Sequence[Any]]) -> None:
             copy.write_row(row)
 
 
-def half(vectors: "NDArray[np.float32]") -> list[bytes]:
+def encode_halfvec(vectors: "NDArray[np.float32]") -> list[bytes]:
     """Encode vectors in the binary format of halfvec."""
     header = HALF_HEADER.pack(vectors.shape[1], 0)
     return [header + row.tobytes() for row in vectors.astype(">f2")]
@@ -74,13 +74,15 @@ def _copy(table: str, columns: Sequence[str], options: str) -> Iterator[Copy]:
         "options": sql.SQL(options),
     }
 
-    def spelled(text: str) -> sql.Composed:
+    def format_sql(text: str) -> sql.Composed:
         return sql.SQL(text).format(**names)
 
     with connections[OWNER].cursor() as cursor:
         # Without the constraints of the table, whose other columns have defaults.
         empty = "SELECT {columns} FROM {table} LIMIT 0"
-        cursor.execute(spelled(f"CREATE TEMP TABLE {{staging}} ON COMMIT DROP AS {empty}"))
-        with cursor.copy(spelled("COPY {staging} ({columns}) FROM STDIN {options}")) as copy:
+        cursor.execute(format_sql(f"CREATE TEMP TABLE {{staging}} ON COMMIT DROP AS {empty}"))
+        with cursor.copy(format_sql("COPY {staging} ({columns}) FROM STDIN {options}")) as copy:
             yield copy
-        cursor.execute(spelled("INSERT INTO {table} ({columns}) SELECT {columns} FROM {staging}"))
+        cursor.execute(
+            format_sql("INSERT INTO {table} ({columns}) SELECT {columns} FROM {staging}")
+        )

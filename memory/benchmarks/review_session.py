@@ -28,7 +28,7 @@ WRONG = 400  # lowest status of an error
 
 
 @dataclass(kw_only=True)
-class Clearing:
+class ReviewSessionTimes:
     """Timings and query counts of a review session."""
 
     page_times: Times = field(default_factory=Times)  # the whole page
@@ -36,10 +36,10 @@ class Clearing:
     queries: list[int] = field(default_factory=list)  # of each page
 
 
-def cleared(account: Account, number: int) -> Clearing:
+def measure_review_session(account: Account, number: int) -> ReviewSessionTimes:
     """Propose `number` texts, and decide on each of them as a browser does."""
     _propose(account, number)
-    figures, client = Clearing(), _reviewer(account)
+    figures, client = ReviewSessionTimes(), _reviewer(account)
     answer = _text(client.get("/review/"))
     for turn in range(number):
         pk, version = IN_HAND.findall(answer)[0], VERSION.findall(answer)[0]
@@ -54,7 +54,7 @@ def cleared(account: Account, number: int) -> Clearing:
     return figures
 
 
-def format_figures(figures: Clearing) -> str:
+def format_figures(figures: ReviewSessionTimes) -> str:
     return (
         f"{len(figures.decisions.ms)} decisions: median {figures.decisions.p50:.1f} ms, "
         f"p95 {figures.decisions.p95:.1f} ms; a page: median {figures.page_times.p50:.1f} ms, "

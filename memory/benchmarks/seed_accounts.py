@@ -34,7 +34,7 @@ from kmapp.search.word_index import encode_document
 from memory.actions.derived_edges import NEXT_WEIGHT, build_derived_edge
 from memory.actions.follow_up_jobs import EMBED
 from memory.actions.record_versions import build_version
-from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half
+from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, encode_halfvec
 from memory.benchmarks.synthetic_entries import Cloud, Population
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -214,7 +214,7 @@ class Seeder:
     def _vectors(
         self, collection: str, entries: Sequence[MemoryEntry]
     ) -> Iterator[tuple[Any, ...]]:
-        drawn = half(self.cloud.draw(len(entries)))
+        drawn = encode_halfvec(self.cloud.draw(len(entries)))
         for entry, vector in zip(entries, drawn, strict=True):
             sha256 = hashlib.sha256(vector).hexdigest()
             yield (

@@ -15,10 +15,10 @@ from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary_servers
 from memory.benchmarks import query_plans
-from memory.benchmarks.bench_page import page
+from memory.benchmarks.bench_page import render_page
 from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
 from memory.benchmarks.embedding_jobs import measure_embedding_jobs
-from memory.benchmarks.review_session import cleared, format_figures
+from memory.benchmarks.review_session import format_figures, measure_review_session
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
 from memory.benchmarks.timings import run_bench
 from memory.benchmarks.topic_quality import topic_quality_lines
@@ -104,7 +104,7 @@ class Command(BaseCommand):
             figures[size] = run_bench(account, options["number"], self.stderr.write)
             for share in SHARES if size >= LARGE else ():
                 whole += query_plans.list_whole_table_reads(get_account(slug_of(share)), Viewer())
-        text = page(figures)
+        text = render_page(figures)
         if options["out"]:
             _write(options["out"], text)
         self.stdout.write(text)
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join(whole))
 
     def review(self, **options: Any) -> None:
-        result = cleared(self._seed_large_account(options), options["number"])
+        result = measure_review_session(self._seed_large_account(options), options["number"])
         self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
 
     def _seed_large_account(self, options: dict[str, Any]) -> Account:
