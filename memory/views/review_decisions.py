@@ -189,9 +189,15 @@ def _render_conflict(
     typed = request.POST.get("content", "").replace("\r\n", "\n")
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     seen = versions.filter(version=decision.version or 0).first()
-    saw = str(seen.state.get("content", "")) if seen else ""
-    more = {"typed": typed, "saw": saw, "reason": decision.reason, "lease": lease}
-    lost = find_other_decision(request, decision.entry_id, **more)
+    reviewed_text = str(seen.state.get("content", "")) if seen else ""
+    lost = find_other_decision(
+        request,
+        decision.entry_id,
+        reviewed_text=reviewed_text,
+        typed=typed,
+        reason=decision.reason,
+        lease=lease,
+    )
     if lost.entry.status != PROPOSED or lease:
         opened = open_next(request, lost.entry)
         return render_workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)

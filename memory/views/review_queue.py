@@ -58,7 +58,7 @@ class OtherDecision:
     latest: MemoryVersion | None
     decided_by: str
     was_decided: bool = True  # False if the reviewer only followed an old link
-    saw: str = ""  # the text that the reviewer decided about
+    reviewed_text: str = ""  # the text that the reviewer decided about
     typed: str = ""
     reason: str = ""
     lease: ReviewLease | None = None  # the lease of someone else
@@ -164,7 +164,7 @@ def render_workbench(
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
     rows = list_proposals(request.account_id, parse_need(request)).only(*LISTED_FIELDS)
-    pages = Paginator(rows.annotate(in_others_hands=leased_by_other(str(request.actor))), PAGE)
+    pages = Paginator(rows.annotate(is_leased_by_other=leased_by_other(str(request.actor))), PAGE)
     # Avoid a second query for the same count.
     need = parse_need(request)
     pages.count = tally[need] if need else sum(tally.values())
