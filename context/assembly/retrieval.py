@@ -35,7 +35,7 @@ from knowledge.retrieval import search as documents
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.active_rankings import apply_rankings
-from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_both_halves
+from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_run_and_all
 from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
@@ -189,7 +189,7 @@ def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
         variant=request.variant,
     )
     search = apply_rankings(request.account_id, search, with_shadow=request.count_access)
-    hits = search_both_halves(request.account_id, search, results.meaning)
+    hits = search_run_and_all(request.account_id, search, results.meaning)
     if request.count_access:
         count_accesses(request.account_id, [hit.entry.pk for hit in hits])
     results.snippets += [memory_snippet(hit, search.variant) for hit in hits]

@@ -63,7 +63,7 @@ def build_prompt_block(
     decisions: list[Mapping[str, Any]] = []
     meaning = load_query_vector(account_id, request.query, decisions)
     limit = max_memories or (MAX_INJECTED if max_tokens else policy.inject_max_memories)
-    hits = search_both_halves(
+    hits = search_run_and_all(
         account_id, replace(request, limit=limit, min_score=threshold), meaning
     )
     built = build_block(
@@ -92,7 +92,7 @@ def _build_block_entry(entry: MemoryEntry) -> BlockEntry:
     )
 
 
-def search_both_halves(
+def search_run_and_all(
     account_id: UUID, request: SearchRequest, meaning: QueryVector | None
 ) -> list[Hit]:
     """Return the memories for a block: half of them from the viewer's run, if it has one."""
