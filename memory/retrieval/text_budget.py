@@ -15,7 +15,7 @@ from memory.retrieval.excerpts import Excerpts
 from memory.review.contradictions import find_contrast
 
 HEADING = "## Relevant Memory"
-MAX_SHARES = 25  # memories are shortened to the budget divided by this number
+EXCERPT_BUDGET_DIVISOR = 25  # memories are shortened to the budget divided by this number
 MIN_EXCERPT_TOKENS = 24  # tokens to which a memory is shortened at most
 CONTAINED_SHARE = 0.9  # share of the terms of a memory that a better one contains
 MIN_COMPARED_TERMS = 3  # a memory with fewer terms is not compared
@@ -62,7 +62,7 @@ def build_block(
 def _fit_excerpts(page: "_Page", query: str, max_tokens: int) -> dict[int, str]:
     """Return excerpts of the memories that fit, the best ones in full if there is space."""
     excerpts = Excerpts(query, [entry.text for entry in page.memories])
-    limit = max(MIN_EXCERPT_TOKENS, max_tokens // MAX_SHARES)
+    limit = max(MIN_EXCERPT_TOKENS, max_tokens // EXCERPT_BUDGET_DIVISOR)
     chosen: dict[int, str] = {}
     used = page.count_tokens({})
     for place in _list_uncontained(page.memories):

@@ -35,7 +35,7 @@ _OBJECTS = "the a an my your his her its our their it them him us me"
 _BEFORE_NOUNS = frozenset(f"{_DETERMINERS} {_PREPOSITIONS}".split())
 _BEFORE_VERBS, _AFTER_VERBS = frozenset(_SUBJECTS.split()), frozenset(_OBJECTS.split())
 _FUNCTION_WORDS = STOP_WORDS | _BEFORE_NOUNS | _BEFORE_VERBS | _AFTER_VERBS
-SIGN_WEIGHT = 2  # of a context; "to" counts 1, because it may precede nouns and verbs
+CONTEXT_WEIGHT = 2  # "to" counts 1, because it may precede nouns and verbs
 _VERB_ENDINGS = ("ing", "ed", "ly")
 _NOUN_TAGS = ("n", "vn", "eng", "l", "j")
 
@@ -66,11 +66,11 @@ class Vocabulary:
             self.spellings.setdefault(stem, Counter())[word if position else folded[position]] += 1
         for position in range(1, len(words)):
             before, word = folded[position - 1], folded[position]
-            self.nouns[stems[position]] += SIGN_WEIGHT * (before in _BEFORE_NOUNS)
-            self.verbs[stems[position]] += SIGN_WEIGHT * (before in _BEFORE_VERBS) + (
+            self.nouns[stems[position]] += CONTEXT_WEIGHT * (before in _BEFORE_NOUNS)
+            self.verbs[stems[position]] += CONTEXT_WEIGHT * (before in _BEFORE_VERBS) + (
                 before == "to"
             )
-            self.verbs[stems[position - 1]] += SIGN_WEIGHT * (
+            self.verbs[stems[position - 1]] += CONTEXT_WEIGHT * (
                 word in _AFTER_VERBS or word.endswith("ly")
             )
 
