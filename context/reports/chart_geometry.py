@@ -38,8 +38,8 @@ class DecisionStep:
     action: str
     before: int | None
     after: int | None
-    left: float  # widths of the remaining and of the removed tokens
-    went: float
+    remaining_width: float
+    removed_width: float
     fits: bool
     details: Mapping[str, Any]
 
@@ -61,8 +61,8 @@ def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> Decis
         action=str(decision["action"]),
         before=before,
         after=after,
-        left=round(WIDTH * remaining / maximum, 2),
-        went=round(WIDTH * abs((before or 0) - (after or 0)) / maximum, 2),
+        remaining_width=round(WIDTH * remaining / maximum, 2),
+        removed_width=round(WIDTH * abs((before or 0) - (after or 0)) / maximum, 2),
         fits=after is None or after <= budget,
         details={name: value for name, value in decision.items() if name not in own_keys},
     )
