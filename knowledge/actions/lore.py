@@ -38,7 +38,7 @@ def create_lorebook(
         raise _build_name_conflict(source_input.name)
     with recording(account_id, actor) as commit:
         source = ensure_source(account_id, actor, source_input, commit=commit)
-        if not source.fresh:  # another transaction created it after the lookup
+        if not source.is_new:  # another transaction created it after the lookup
             raise _build_name_conflict(source.name)
         add_entries(source, actor, entries, commit=commit)
     return source

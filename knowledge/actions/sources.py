@@ -165,7 +165,7 @@ def _create(commit: Recording, source_input: NewSource) -> KnowledgeSource:
     with transaction.atomic():
         source.save(force_insert=True)
     commit.add(source, "ADD")
-    source.fresh = True
+    source.is_new = True
     return source
 
 

@@ -134,7 +134,7 @@ class Sources(AgentView):
         with acting(self.account):
             source = _ensure_source(self, source_input)
             output = serialize.serialize_source(_get_source(self.account, source.pk))
-            return self.seal(Response(output, status=201 if source.fresh else 200))
+            return self.seal(Response(output, status=201 if source.is_new else 200))
 
 
 class Source(AgentView):

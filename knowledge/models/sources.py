@@ -74,7 +74,7 @@ class KnowledgeSource(SealedModel):
 
     objects: ClassVar = SourceQuerySet.as_manager()
 
-    fresh = False  # True if it was created by this request
+    is_new = False  # True if it was created by this request
     number: int  # annotations of `with_document_counts`
     waiting: int
     failed: int
