@@ -246,7 +246,7 @@ def assemble(request: AssemblyRequest, collected: Collected, retrieved: Retrieve
         collected.call_input,
         snippets=retrieved.snippets,
         query=collected.query,
-        bound=retrieved.bound,
+        rule_outcome=retrieved.rule_outcome,
         nonce=create_nonce([snippet.text for snippet in retrieved.snippets]),
     )
     draft = _fit(call_input, collected.policy)

@@ -107,7 +107,7 @@ def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
         for item in draft.snippets
         for ref in (item.citation["ref"], *(item.made_of or [item.ref]))
     ]
-    refs += [item["ref"] for item in draft.call_input.bound.citations]
+    refs += [item["ref"] for item in draft.call_input.rule_outcome.citations]
     common = {"account_id": row.account_id, "report": row, "created_at": row.created_at}
     citations = [ContextCitation(ref=UUID(ref), **common) for ref in dict.fromkeys(refs)]
     ContextCitation.objects.bulk_create(citations)
@@ -131,7 +131,7 @@ def _store_inputs(request: AssemblyRequest, assembled: Assembled, row: ContextCo
             for item in call_input.sections
         ],
         "snippets": [{**asdict(item), "text": add_body(item.text)} for item in call_input.snippets],
-        "bound": asdict(call_input.bound),
+        "bound": asdict(call_input.rule_outcome),
         "groups": dict(call_input.groups),
         "required_tools": list(call_input.required_tools),
         **{name: getattr(call_input, name) for name in SCALAR_FIELDS},

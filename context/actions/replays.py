@@ -106,7 +106,7 @@ def _build_call_input(
         tools=[bodies[UUID(pk)] for pk in rest["tools"]],
         snippets=[Snippet(**with_text(item)) for item in rest["snippets"]],
         query=rest["query"],
-        bound=RuleOutcome(**{**bound, "barred": tuple(bound["barred"])}),
+        rule_outcome=RuleOutcome(**{**bound, "barred": tuple(bound["barred"])}),
         groups=rest["groups"],
         required_tools=tuple(rest["required_tools"]),
         pointers={key: UUID(pk) for key, pk in rest["pointers"].items()},

@@ -76,7 +76,7 @@ class Draft:
         """Offer all tools except those that the rules deny."""
         call_input = self.call_input
         tools = offer_tools(call_input.tools, call_input.groups, strict=self.policy.strict_tools)
-        barred = set(call_input.bound.barred)
+        barred = set(call_input.rule_outcome.barred)
         self.all_tools: list[OfferedTool] = [tool for tool in tools if tool.name not in barred]
         if denied := sorted({tool.name for tool in tools} & barred):
             sizes = [sum(tool.tokens for tool in group) for group in (tools, self.all_tools)]

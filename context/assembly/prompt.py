@@ -50,8 +50,8 @@ def build_prefix(call_input: CallInput) -> list[RenderedSection]:
 def build_tail(call_input: CallInput, snippets: Sequence[Snippet]) -> list[RenderedSection]:
     """Return the parts of this call only: unstable sections, rules and retrieved texts."""
     sections = [section for section in call_input.sections if not section.stable and section.text]
-    if call_input.bound.text:
-        text = f"{_RULES_HEAD[call_input.language]}\n{call_input.bound.text}"
+    if call_input.rule_outcome.text:
+        text = f"{_RULES_HEAD[call_input.language]}\n{call_input.rule_outcome.text}"
         sections.append(Section(name=RULES, text=text))
     block = prompt_fence.render_block([section.item for section in snippets], call_input.nonce)
     if block:

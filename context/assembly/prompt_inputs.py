@@ -74,7 +74,7 @@ class CallInput:
     tools: Sequence[Mapping[str, Any]] = ()
     snippets: Sequence[Snippet] = ()
     query: str = ""  # that the snippets answer
-    bound: RuleOutcome = field(default_factory=RuleOutcome)
+    rule_outcome: RuleOutcome = field(default_factory=RuleOutcome)
     groups: Mapping[str, str] = field(default_factory=dict)  # tool name -> group
     required_tools: tuple[str, ...] = ()
     profile: str = "full"

@@ -57,7 +57,7 @@ QUERY_VECTOR_CACHED = "km_query_vector_cached"
 @dataclass(slots=True)
 class Retrieved:
     snippets: list[Snippet] = field(default_factory=list)
-    bound: RuleOutcome = field(default_factory=RuleOutcome)
+    rule_outcome: RuleOutcome = field(default_factory=RuleOutcome)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds
     meaning: QueryVector | None = None  # of the query
@@ -72,7 +72,7 @@ def retrieve(request: RetrievalRequest) -> Retrieved:
     """
     results, started = Retrieved(), monotonic()
     if RULES in request.sources:
-        results.bound = RuleOutcome(barred=request.tools)  # until the rules are evaluated
+        results.rule_outcome = RuleOutcome(barred=request.tools)  # until the rules are evaluated
     for name in sorted(request.sources, key=_source_order):
         if name in REMOTE_SOURCES and request.query and "meaning" not in results.timings:
             _load_meaning(request, results)
@@ -155,7 +155,7 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
     results.snippets += partial.snippets
     results.decisions += partial.decisions
     if name == RULES:
-        results.bound = partial.bound
+        results.rule_outcome = partial.rule_outcome
 
 
 def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManager[None]:
@@ -243,7 +243,7 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
     values = dict(answer.policy.values)
     if chosen.preferred:
         values["tool.prefer"] = list(chosen.preferred)
-    results.bound = RuleOutcome(
+    results.rule_outcome = RuleOutcome(
         text="\n".join(f"- {name}: {encode_json(value)}" for name, value in sorted(values.items())),
         barred=tuple(name for name, _why in chosen.denied),
         citations=[

@@ -104,7 +104,7 @@ def _tail_items(part: RenderedSection, snippets: Sequence[Snippet]) -> list[Item
 
 def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
     citations = [_cite(snippet) for snippet in draft.snippets]
-    rules = draft.call_input.bound.citations
+    rules = draft.call_input.rule_outcome.citations
     return [*citations, *({**rule, "source": "rules", "trust": "trusted"} for rule in rules)]
 
 

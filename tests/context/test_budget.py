@@ -73,7 +73,9 @@ def call_inputs(draw: Any) -> CallInput:
         sections=[*stable, *moving],
         tools=[_tool(name, draw(texts)) for name in draw(st.lists(st.sampled_from(names)))],
         snippets=candidates,
-        bound=RuleOutcome(text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))),
+        rule_outcome=RuleOutcome(
+            text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))
+        ),
         provider=draw(st.sampled_from(["openai", "anthropic"])),
         language=draw(st.sampled_from(["en", "zh"])),
         profile=draw(st.sampled_from(["full", "coding", "minimal"])),
