@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
             embedded.get_postgres_sockets(data),
             data / "postgres.log",
             durable=False,
-            more={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
+            extra_settings={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
         ),
         Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
         CachingEmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),

@@ -50,7 +50,7 @@ def run_standby() -> Iterator[Postgres]:
             embedded.get_postgres_sockets(place),
             place / "postgres.log",
             durable=False,
-            more={"max_standby_streaming_delay": "1s"},
+            extra_settings={"max_standby_streaming_delay": "1s"},
         )
         with standby:
             yield standby
