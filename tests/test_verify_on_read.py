@@ -28,7 +28,7 @@ from rules.evaluation import rule_cache
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
-from tests.knowledge.deliveries import deliver, fill_knowledge
+from tests.knowledge.builders import deliver, fill_knowledge
 from tests.rules.builders import rule
 from tests.sealed_reads import EDITS, QUERY, assert_withheld, edited, read, read_everywhere, reasons
 

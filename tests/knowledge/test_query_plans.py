@@ -24,7 +24,7 @@ from knowledge.retrieval.search import KnowledgeSearch, search_with_vector
 from memory.benchmarks import query_plans
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 TEXT = "\n\n".join(f"## Part {i}\n\n" + "Tea of the hill is good. " * 60 for i in range(6))

@@ -17,7 +17,7 @@ from memory.actions.topic_growth import member_edges
 from memory.models import MemoryRating
 from tests import makers
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 from tests.memory.test_topic_actions import topic
 from tests.web.browser import Visitor

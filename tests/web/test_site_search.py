@@ -18,7 +18,7 @@ from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.context.builders import fill_calls
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import missing
 from tests.memory.test_topic_actions import topic
 from tests.rules.builders import rule
