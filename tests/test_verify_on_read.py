@@ -29,7 +29,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
 from tests.knowledge.builders import deliver, fill_knowledge
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 from tests.sealed_reads import EDITS, QUERY, assert_withheld, edited, read, read_everywhere, reasons
 
 pytestmark = pytest.mark.usefixtures("module_commits")
@@ -235,7 +235,7 @@ def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
 
 
 def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
-    written = rule(acme, "No curl", "active")
+    written = add_rule(acme, "No curl", "active")
     selection = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
     assert agent.post("memory/tools/select", selection, 200)["selection"]["selected"] == "bash"
     for edit in ("\"then\" = '{\"tool\": {\"deny\": [\"bash\"]}}'", "priority = 50",

@@ -26,7 +26,7 @@ from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.names import list_actor_names
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
-from tests.rules.builders import rule, select
+from tests.rules.builders import add_rule, select
 from tests.web.browser import Visitor
 from tests.web.crawler import NOT_PAGES, SiteData, Walk, Watch
 from tests.web.proposals import propose
@@ -133,11 +133,11 @@ def grow(account: Account, word: str) -> None:
     """Create rows of tables whose rows the planter cannot copy."""
     for number in range(40):
         makers.member(account, f"m{number}", role="editor")
-        rule(account, f"Draft {number} {word}")
+        add_rule(account, f"Draft {number} {word}")
     for _each in TEXTS:
         makers.key(account)
-    rule(account, f"One {word}", "active", when={})
-    rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
+    add_rule(account, f"One {word}", "active", when={})
+    add_rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
     topic = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
     makers.write(account, topic, edges=[makers.edge("part_of", f"{word}-1", "topic")])
     select(account, {"n": 0, "word": word})

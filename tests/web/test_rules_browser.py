@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account, User
 from rules.models import Rule, RuleDecision, RuleVersion
 from tests import makers
 from tests.makers import settle
-from tests.rules.builders import fill_rules, gate, rate, rule, select
+from tests.rules.builders import add_rule, fill_rules, rate, select, set_gate
 from tests.web.browser import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
@@ -91,7 +91,7 @@ def is_rolled_back(page: Page) -> None:
 
 
 def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User) -> None:
-    gate(acme, min_seen=3, min_changed=3, max_against=1.0)
+    set_gate(acme, min_seen=3, min_changed=3, max_against=1.0)
     decides(acme, 4)
     visitor.sign_in(ada)
     visitor.prefers(theme="auto", language="zh-hans")
@@ -127,7 +127,7 @@ def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -
     visitor.sign_in(ada)
     assert visitor.inspect("/rules/") == []
     watching = fill_rules(acme, 1)[0]
-    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["bash"]}})
+    add_rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["bash"]}})
     select(acme, {"n": 0, "word": acme.name})
     with acting(acme):
         decision = RuleDecision.objects.of(acme).exclude(conflicts=[]).first()
