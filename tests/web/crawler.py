@@ -14,7 +14,7 @@ from playwright.sync_api import Dialog, Error, Page, Request, expect
 
 from kmapp.accounts.models import Account, User
 from kmapp.web.filters import MAX_QUERY_LENGTH
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 from tests.web.browser import Visitor
 from tests.web.stored_payloads import Planter, packed
 
@@ -97,7 +97,7 @@ class SiteData:
 
     account: Account
     boss: User
-    names: Names
+    names: ObjectIds
     topic: UUID
     planter: Planter
 

@@ -23,7 +23,7 @@ from tests.context.builders import call, talk, tool
 from tests.fake_provider import FakeProvider
 from tests.full_account import create_full_account
 from tests.kernel.fsck.tampering import Intruder
-from tests.kernel.names import list_actor_names
+from tests.kernel.names import collect_ids
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
 from tests.rules.builders import add_rule, select
@@ -118,7 +118,7 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
     with acting(account):
         entry = MemoryEntry.objects.of(account).get(client_id=f"{word}-1")
         topic = MemoryEntry.objects.of(account).get(kind="topic")
-    names = list_actor_names(account, entry=entry, proposal=proposal, member=boss)
+    names = collect_ids(account, entry=entry, proposal=proposal, member=boss)
     intruder = Intruder(committed)
     planter = Planter(intruder, [WORD, word, "curl"])
     planter.plant()
