@@ -17,7 +17,7 @@ from memory.models import MemoryEntry
 from tests import makers
 from tests.chaos.conftest import ROLES, ChaosServer, SeparateProduct, connected_to
 from tests.chaos.measure import seconds_until
-from tests.chaos.product import Product
+from tests.chaos.product import Answer, Product
 from tests.promises.plugin import RecordFigure
 
 MEGABYTE = 2**20
@@ -73,10 +73,15 @@ def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
         mounted.unmount()
 
 
-def store(product: Product, number: int) -> int:
+def post_note(product: Product, number: int) -> Answer:
     text = f"Note {number}: the lamp in hall {number} is out. " + "It was reported. " * 400
     body = {"text": text, "client_id": f"d{number}", "user_id": "ann"}
-    return product.post("memory/store", body).status
+    return product.post("memory/store", body)
+
+
+def store(product: Product, number: int) -> int:
+    """Store a note; return the status."""
+    return post_note(product, number).status
 
 
 @pytest.mark.long  # minutes: it waits until missing checkpoints are reported
@@ -149,13 +154,13 @@ def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:
     product.ensure_running("valkey", "provider", "web")
     assert [store(product, number) for number in range(5)] == [201] * 5
     small.fill()
-    statuses, acknowledged = [], 5
-    for number in range(5, 400):
-        statuses.append(store(product, number))
-        if statuses[-1] != 201:
-            break
+    acknowledged = 5
+    answer = post_note(product, acknowledged)
+    while answer.status == 201 and acknowledged < 400:
         acknowledged += 1
-    assert statuses[-1] == 503, statuses[-5:]
+        answer = post_note(product, acknowledged)
+    assert answer.status == 503, answer
+    assert int(answer.headers["Retry-After"]) > 0, answer
     search = {"query": "Which lamp is out?", "user_id": "ann"}
     assert product.post("memory/search", search).status == 200
     small.free()
