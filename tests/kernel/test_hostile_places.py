@@ -21,7 +21,7 @@ from kmapp.database.cursors import prepared_cursor
 from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables
-from tests.hostile import REFUSED, STORED, Hostile, body_with
+from tests.hostile import REFUSED, STORED, Hostile, build_body
 from tests.kernel.bodies import BODIES
 from tests.kernel.names import ObjectIds
 from tests.kernel.places import PlaceFinder, list_request_bodies, path_of
@@ -142,7 +142,7 @@ class Attack:
         self.stored_fields: set[str] = set()
 
     def send(self, hostile: Hostile, body: Any) -> Any:
-        whole = body_with(hostile, body)
+        whole = build_body(hostile, body)
         return self.client.generic(self.method, self.path, whole, "application/json")
 
     def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:

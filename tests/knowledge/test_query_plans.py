@@ -31,7 +31,7 @@ TEXT = "\n\n".join(f"## Part {i}\n\n" + "Tea of the hill is good. " * 60 for i i
 
 
 @pytest.fixture
-def warm(agent: Agent, acme: Account, still: None, provider: FakeProvider) -> Agent:
+def warm(agent: Agent, acme: Account, frozen_caches: None, provider: FakeProvider) -> Agent:
     """An agent whose first request has filled the caches."""
     deliver(acme, {"warm.md": "Tea."})
     settle()

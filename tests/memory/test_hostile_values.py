@@ -17,7 +17,7 @@ from kmapp.ledger.models import Note
 from kmapp.text.terms import normalise
 from tests import makers
 from tests.agent import Agent
-from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
+from tests.hostile import MARK, REFUSED, STORED, Hostile, build_body
 
 pytestmark = pytest.mark.promise(32)
 
@@ -113,7 +113,7 @@ def test_rejects_invalid_values(
 ) -> None:
     errors = []
     for path, body in ALL_PLACES[REFUSED.index(hostile) % share :: share]:
-        sent = body_with(hostile, body)
+        sent = build_body(hostile, body)
         if not hostile.raw and b"[]" in sent:
             continue  # an empty payload in a list gives an empty list, which is valid
         answer = send(agent.client, path, sent)
@@ -132,7 +132,7 @@ def test_no_hostile_value_is_an_error(
     """Send each payload in the places that the next test does not cover."""
     errors = []
     for path, body in OTHER_PLACES[STORED.index(hostile) % share :: share]:
-        answer = send(agent.client, path, body_with(hostile, body))
+        answer = send(agent.client, path, build_body(hostile, body))
         content = answer.json()
         if answer.status_code in (200, 201, 404, 409, 410):
             continue
