@@ -102,7 +102,7 @@ def tokenizer() -> None:
 
 
 @pytest.fixture
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
+def frozen_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
     clear_model_cache()
     scan_limits.clear_query_caches()
@@ -112,7 +112,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def django_assert_max_num_queries(
-    still: None, django_assert_max_num_queries: DjangoAssertNumQueries
+    frozen_caches: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> DjangoAssertNumQueries:
     return django_assert_max_num_queries
 

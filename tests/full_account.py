@@ -39,7 +39,7 @@ from memory.models import (
 from memory.models.entries import COLLECTION
 from tests import makers
 from tests.context.builders import fill_calls
-from tests.knowledge.deliveries import fill_knowledge
+from tests.knowledge.builders import fill_knowledge
 from tests.rules.builders import fill_rules
 
 Fingerprint = dict[str, tuple[int, str | None]]

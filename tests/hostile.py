@@ -22,7 +22,7 @@ class Hostile:
     text: str | None = None
 
 
-def body_with(hostile: Hostile, body: dict[str, Any]) -> bytes:
+def build_body(hostile: Hostile, body: dict[str, Any]) -> bytes:
     """Return the request body with the payload in place of MARK."""
     whole = json.dumps(body).encode()
     hole = json.dumps(MARK).encode()

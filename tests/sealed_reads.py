@@ -66,7 +66,7 @@ def read_bank(agent: Agent, bank: str) -> dict[str, Any]:
     }
 
 
-def reasons(account: Account) -> dict[str, str]:
+def pop_mismatch_reasons(account: Account) -> dict[str, str]:
     """Return the stored mismatches by object, and delete them."""
     results = {str(row.object_id): row.reason for row in makers.rows(Mismatch, account)}
     with acting(account):

@@ -11,7 +11,7 @@ import pytest
 from tests.fake_provider import FakeProvider
 from tests.peers import report
 from tests.peers.catalogue import PEERS
-from tests.peers.embedding_proxy import VectorCache, serving
+from tests.peers.embedding_proxy import VectorCache, serve_cache
 from tests.peers.measurement import Figures, measure
 from tests.peers.systems import System, Timing
 from tests.peers.texts import Item, Question
@@ -27,7 +27,7 @@ def test_proxy_computes_each_passage_once_and_returns_both_forms(
     upstream: FakeProvider, tmp_path: Path
 ) -> None:
     cache = VectorCache(tmp_path / "vectors.sqlite", upstream.url, "fake")
-    with serving(cache) as (address, texts_of), httpx.Client(base_url=address) as client:
+    with serve_cache(cache) as (address, texts_of), httpx.Client(base_url=address) as client:
 
         def embed(*texts: str, **more: str) -> list[list[float] | str]:
             body = {"model": "e5-passage", "input": texts, **more}
@@ -106,7 +106,7 @@ def test_tables_contain_rates_without_embeddings_and_shares_of_gold() -> None:
         computed=0,
         left_out={"chroma": "no wheel"},
     )
-    page = report.page([first, mem0], PEERS, now)
+    page = report.render_report([first, mem0], PEERS, now)
     # 202 texts in two batches of .25 s without the embedding, each findable after 1 s.
     assert "| first | 4 | 404 | 1000 / 1000 | 101 | 2.00 | 25 |" in page
     assert "| mem0 | in process | 30.0 / 30.0 | 10.0 / 10.0 | 1.0 | 12 |" in page
@@ -117,6 +117,8 @@ def test_tables_contain_rates_without_embeddings_and_shares_of_gold() -> None:
 
 
 def test_page_names_the_stores_that_are_better() -> None:
-    [heading, lines] = report.better([("kmapp", {"disk": 2.0}), ("mem0", {"disk": 3.0})])
+    [heading, lines] = report.list_better_stores(
+        [("kmapp", {"disk": 2.0}), ("mem0", {"disk": 3.0})]
+    )
     assert heading.startswith("Better than kmapp")
     assert lines == "- disk: mem0 1.5×"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.measure import ELSEWHERE
+from tests.chaos.measure import SKIPPED_IN_SHORT_FORM
 from tests.promises.register import PROMISES
 from tests.promises.table import BROKEN, KEPT, NOT_SHOWN, as_markdown, as_text, rows, runs
 
@@ -49,7 +49,7 @@ def store_run(folder: Path, name: str, tests: dict[str, Result], *, short: bool 
 
 
 def test_runs_are_one_table_and_the_last_result_counts(tmp_path: Path) -> None:
-    left = [ELSEWHERE]
+    left = [SKIPPED_IN_SHORT_FORM]
     first: dict[str, Result] = {
         "a": ("failed", [1], []),
         "b": ("passed", [2], ["9 ms"]),
@@ -76,7 +76,7 @@ def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
         "b": ("skipped", [1], no_clock),
         "c": ("skipped", [1], no_browser),
         "d": ("skipped", [1], no_clock),
-        "e": ("skipped", [2], [ELSEWHERE]),
+        "e": ("skipped", [2], [SKIPPED_IN_SHORT_FORM]),
         "f": ("failed", [3], []),
         "g": ("skipped", [3, 4], no_clock),
     }

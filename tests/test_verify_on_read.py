@@ -28,9 +28,17 @@ from rules.evaluation import rule_cache
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
-from tests.knowledge.deliveries import deliver, fill_knowledge
-from tests.rules.builders import rule
-from tests.sealed_reads import EDITS, QUERY, assert_withheld, edited, read, read_everywhere, reasons
+from tests.knowledge.builders import deliver, fill_knowledge
+from tests.rules.builders import add_rule
+from tests.sealed_reads import (
+    EDITS,
+    QUERY,
+    assert_withheld,
+    edited,
+    pop_mismatch_reasons,
+    read,
+    read_everywhere,
+)
 
 pytestmark = pytest.mark.usefixtures("module_commits")
 
@@ -49,17 +57,8 @@ def intruder(committed: str) -> Iterator[Intruder]:
 @pytest.fixture
 def agent(acme: Account) -> Agent:
     makers.set_policy(acme, {"verify_on_read": True, "account_wide": "apply"})
-    return makers.agent(
-        acme,
-        [
-            "memory:read",
-            "memory:write",
-            "context:write",
-            "context:read",
-            "knowledge:read",
-            "rules:read",
-        ],
-    )
+    scopes = ["memory:read", "memory:write", "context:write", "context:read"]
+    return makers.agent(acme, [*scopes, "knowledge:read", "rules:read"])
 
 
 def test_changed_memory_is_withheld_from_every_answer(
@@ -81,7 +80,7 @@ def test_changed_memory_is_withheld_from_every_answer(
             if owner is OWNER:
                 assert other in json.dumps(answers["search"])  # the others are returned
     assert "withheld" not in agent.post("memory/search", {"query": QUERY, **OWNER})
-    assert reasons(acme) == {pk: "changed"}
+    assert pop_mismatch_reasons(acme) == {pk: "changed"}
 
 
 def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
@@ -157,18 +156,18 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
     intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", twin, pk)
     agent.post("memory/forget", {"id": str(pk), **OWNER})
     assert_withheld(read(agent, twin, OWNER), twin)
-    assert reasons(acme) == {str(twin): "unsealed"}
+    assert pop_mismatch_reasons(acme) == {str(twin): "unsealed"}
     intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
     intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", pk, twin)
     # An edit of the status alone: the row differs from its last seal.
     with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)
-        assert reasons(acme) == {str(pk): "changed"}
+        assert pop_mismatch_reasons(acme) == {str(pk): "changed"}
     # The previous version of the whole row: it matches its first seal, but not its last one.
     was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
     with edited(intruder, "memory_memoryentry", pk, was):
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)
-        assert reasons(acme) == {str(pk): "outdated"}
+        assert pop_mismatch_reasons(acme) == {str(pk): "outdated"}
         # Without the second seal, the row matches its last seal and is returned.
         seals = "SELECT * FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'"
         intruder.run(f"CREATE TEMP TABLE removed AS {seals}", pk)
@@ -235,7 +234,7 @@ def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
 
 
 def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
-    written = rule(acme, "No curl", "active")
+    written = add_rule(acme, "No curl", "active")
     selection = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
     assert agent.post("memory/tools/select", selection, 200)["selection"]["selected"] == "bash"
     for edit in ("\"then\" = '{\"tool\": {\"deny\": [\"bash\"]}}'", "priority = 50",

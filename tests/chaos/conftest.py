@@ -31,7 +31,7 @@ _numbers = count(1)
 
 
 @dataclass(frozen=True)
-class Place:
+class ChaosServer:
     """A server with an empty, migrated database, which products copy."""
 
     home: Path
@@ -43,7 +43,7 @@ class Place:
             server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")
         home = self.home / name
         home.mkdir()
-        return Product(home, self.postgres.url(ROLES["app"], name), more=more)
+        return Product(home, self.postgres.url(ROLES["app"], name), extra_environment=more)
 
     def drop(self, name: str) -> None:
         """Drop the database of a product that does not run any more."""
@@ -77,7 +77,9 @@ def make_home() -> Iterator[Path]:
 
 
 @contextmanager
-def open_place(home: Path, server: Postgres, blocker: DjangoDbBlocker) -> Iterator[Place]:
+def open_chaos_server(
+    home: Path, server: Postgres, blocker: DjangoDbBlocker
+) -> Iterator[ChaosServer]:
     """Start a server and migrate its template."""
     with server:
         owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
@@ -85,36 +87,42 @@ def open_place(home: Path, server: Postgres, blocker: DjangoDbBlocker) -> Iterat
         with blocker.unblock(), connected_to(server, TEMPLATE):
             call_command("migrate", database="owner", verbosity=0)
             call_command("embedding_models", "ensure", verbosity=0)
-        yield Place(home, server)
+        yield ChaosServer(home, server)
 
 
 @pytest.fixture(scope="session")
-def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+def chaos_server(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[ChaosServer]:
     with make_home() as home:
         server = Postgres(home / "postgres", home / "pg", home / "postgres.log")
-        with open_place(home, server, django_db_blocker) as place:
-            yield place
+        with open_chaos_server(home, server, django_db_blocker) as chaos_server:
+            yield chaos_server
 
 
 @pytest.fixture(scope="session")
-def whole(place: Place) -> Iterator[Product]:
-    product = place.product("whole")
+def shared_product(chaos_server: ChaosServer) -> Iterator[Product]:
+    product = chaos_server.product("whole")
     yield product
     product.kill(*product.running)
 
 
 @pytest.fixture
-def product(place: Place, whole: Product, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
+def product(
+    chaos_server: ChaosServer, shared_product: Product, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Product]:
     """Yield the product; this process is connected to its database."""
-    with django_db_blocker.unblock(), connected_to(place.postgres, "whole"):
-        yield whole
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "whole"):
+        yield shared_product
 
 
-Apart = Callable[..., AbstractContextManager[tuple[Product, Account]]]
+SeparateProduct = Callable[..., AbstractContextManager[tuple[Product, Account]]]
 
 
 @pytest.fixture
-def apart(place: Place, django_db_blocker: DjangoDbBlocker) -> Apart:
+def separate_product(
+    chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker
+) -> SeparateProduct:
     """Return a context manager with another product and an account in its database.
 
     Within the block this process is connected to that database.
@@ -123,8 +131,8 @@ def apart(place: Place, django_db_blocker: DjangoDbBlocker) -> Apart:
     @contextmanager
     def create(**more: str) -> Iterator[tuple[Product, Account]]:
         name = f"apart_{next(_numbers)}"
-        product = place.product(name, **more)
-        with django_db_blocker.unblock(), connected_to(place.postgres, name):
+        product = chaos_server.product(name, **more)
+        with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name):
             account = makers.account("Acme")
             product.key = makers.key(account)[1]
             try:

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-CUT = "X-Chaos-Cut"
+CRASH_HEADER = "X-Chaos-Cut"
 
 
-class Cut:
+class CrashMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Kill this process before the response if the request has the header."""
         response = self.get_response(request)
-        if CUT in request.headers:
+        if CRASH_HEADER in request.headers:
             os.kill(os.getpid(), signal.SIGKILL)
         return response

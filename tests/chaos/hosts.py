@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kmapp.runtime.processes import Program
-from tests.chaos.conftest import ROLES, Place
+from tests.chaos.conftest import ROLES, ChaosServer
 from tests.chaos.product import BASE, Product
 from tests.tls_server import make_certificate, terminate_tls
 
@@ -53,10 +53,12 @@ class Host(Product):
 
 
 @contextmanager
-def open_hosts(place: Place, product: Product, names: Sequence[str]) -> Iterator[list[Host]]:
+def open_hosts(
+    chaos_server: ChaosServer, product: Product, names: Sequence[str]
+) -> Iterator[list[Host]]:
     """Create hosts for workers of this product; skip the test where that is not permitted."""
     certificate = make_certificate(product.home, SERVER)
-    socket = place.postgres.sockets / ".s.PGSQL.5432"
+    socket = chaos_server.postgres.sockets / ".s.PGSQL.5432"
     with ExitStack() as stack:
         try:
             stack.enter_context(_address())
@@ -89,7 +91,7 @@ def _build_host(product: Product, certificate: Path, name: str, database: int, v
         "CHECKPOINT_KEY_FILE": str(product.home / "keys" / "checkpoint.ed25519"),
     }
     url = f"postgres://{ROLES['app']}@{SERVER}:{database}/{data}?{tls}"
-    return Host(home, url, more=environment, namespace=name)
+    return Host(home, url, extra_environment=environment, namespace=name)
 
 
 @contextmanager

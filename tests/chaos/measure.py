@@ -27,8 +27,8 @@ def limit(figure: float) -> float:
 
 
 # Marks tests that the short form skips, because ordinary tests cover them.
-ELSEWHERE = "the short form leaves it to other tests"
-long = pytest.mark.skipif(SHORT, reason=ELSEWHERE)
+SKIPPED_IN_SHORT_FORM = "the short form leaves it to other tests"
+long = pytest.mark.skipif(SHORT, reason=SKIPPED_IN_SHORT_FORM)
 
 
 def seconds_until(condition: Callable[[], bool], most: float) -> float:

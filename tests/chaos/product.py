@@ -56,7 +56,7 @@ class Product:
     key: str = ""  # the API key of `post`
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
-    more: Mapping[str, str] = field(default_factory=dict)  # environment variables
+    extra_environment: Mapping[str, str] = field(default_factory=dict)
     prefix: Sequence[str] = ()  # of the command of each process
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -89,12 +89,12 @@ class Product:
             "OPENAI_BASE_URL": f"http://127.0.0.1:{self.provider_port}/v1",
             "CHAT_MODEL": "talker",
             "LOG_LEVEL": "INFO",
-            **self.more,
+            **self.extra_environment,
         }
 
     # --- Processes --------------------------------------------------------------------------------
 
-    def have(self, *names: str) -> None:
+    def ensure_running(self, *names: str) -> None:
         """Start the parts that do not run, in this order, and wait for each."""
         for name in names:
             process = self.running.get(name)
@@ -173,9 +173,9 @@ class Product:
     # --- Requests ---------------------------------------------------------------------------------
 
     def post(self, path: str, body: Any) -> Answer:
-        return self.ask("POST", path, body)
+        return self.request("POST", path, body)
 
-    def ask(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
+    def request(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
         """Send a request on a connection of its own; `more` are headers.
 
         A path without a leading slash is below `/v1/`. A response that is not JSON has a text as
@@ -207,7 +207,7 @@ class Product:
 
     def _web_answers(self) -> bool:
         try:
-            return self.ask("GET", "version").status == http.HTTPStatus.OK
+            return self.request("GET", "version").status == http.HTTPStatus.OK
         except OSError:
             return False
 
@@ -220,7 +220,9 @@ class Product:
 
     # --- Jobs -------------------------------------------------------------------------------------
 
-    def owe(self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any) -> Jobs:
+    def publish_jobs(
+        self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any
+    ) -> Jobs:
         """Publish jobs, and wake the worker by `times` copies of one message."""
         first = uuid7()
         new_jobs = [NewJob(job_key=f"{first}:{number}", payload=payload) for number in range(count)]

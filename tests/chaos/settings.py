@@ -4,7 +4,7 @@ from kmapp.runtime import env
 from kmapp.settings import *  # noqa: F403
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.chaos"]  # noqa: F405
-MIDDLEWARE = ["tests.chaos.crash_middleware.Cut", *MIDDLEWARE]  # noqa: F405
+MIDDLEWARE = ["tests.chaos.crash_middleware.CrashMiddleware", *MIDDLEWARE]  # noqa: F405
 # Some tests shorten the time after which the broker redelivers a message.
 CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"] = env.integer(  # noqa: F405
     "CHAOS_VISIBILITY",

@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account
 from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.chaos.conftest import Place, connected_to
+from tests.chaos.conftest import ChaosServer, connected_to
 from tests.chaos.measure import long
 from tests.promises.plugin import RecordFigure
 
@@ -35,11 +35,13 @@ def number(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def filled(number: int, place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Account]:
+def filled(
+    number: int, chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Account]:
     """Create many memories, and one account for writes during the backup."""
     name = f"backed_up_{number}"
-    place.product(name)
-    with django_db_blocker.unblock(), connected_to(place.postgres, name):
+    chaos_server.product(name)
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name):
         account = makers.account("Busy")
         call_command("perf", "seed", str(number), yes=True, stderr=io.StringIO())
         call_command("checkpoint", stdout=io.StringIO())
@@ -56,7 +58,11 @@ def write_until(account: Account, stop: Event) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS, indirect=True)
 def test_restore_is_fast_and_returns_the_same_results(
-    number: int, filled: Account, place: Place, tmp_path: Path, record_figure: RecordFigure
+    number: int,
+    filled: Account,
+    chaos_server: ChaosServer,
+    tmp_path: Path,
+    record_figure: RecordFigure,
 ) -> None:
     """Back up during writes, then rehearse a restore with fsck and 100 sample queries."""
     stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
@@ -70,7 +76,7 @@ def test_restore_is_fast_and_returns_the_same_results(
         writer.join()
     dumped = time.monotonic() - began
     try:
-        call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
+        call_command("rehearse_restore", str(file), url=chaos_server.postgres.url(), stdout=out)
     except CommandError as differs:
         raise AssertionError(out.getvalue()) from differs
     report = out.getvalue()

@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_file import CheckpointFile
 from kmapp.ledger.models import Commit
-from tests.chaos.conftest import Apart
+from tests.chaos.conftest import SeparateProduct
 from tests.chaos.measure import amount, limit, seconds_until
 from tests.chaos.product import Product
 from tests.promises.plugin import RecordFigure
@@ -80,11 +80,11 @@ def writer(product: Product) -> Iterator[list[int]]:
 
 
 def test_newest_checkpoint_is_at_most_two_seconds_behind(
-    apart: Apart, record_figure: RecordFigure
+    separate_product: SeparateProduct, record_figure: RecordFigure
 ) -> None:
     """The scheduler is killed several times under load; its restarts are measured separately."""
-    with apart() as (product, account):
-        product.have("valkey", "provider", "web", "beat")
+    with separate_product() as (product, account):
+        product.ensure_running("valkey", "provider", "web", "beat")
         assert product.post("memory/store", {"text": "First.", "user_id": "ann"}).status == 201
         ages, restarts = Ages(product, account), list[float]()
         seconds_until(ages.is_signed, START)
@@ -113,6 +113,6 @@ def _restart(product: Product, ages: Ages, account_id: UUID) -> float:
     time.sleep(0.5)
     ages.look()
     began = time.monotonic()
-    product.have("beat")
+    product.ensure_running("beat")
     seconds_until(ages.is_signed, START)
     return time.monotonic() - began

@@ -22,7 +22,7 @@ from memory.models import MemoryEntry
 from rules.actions.settings import change_settings as change_rule_settings
 from tests import makers
 from tests.chaos import faketime
-from tests.chaos.conftest import Place, connected_to, make_home, open_place
+from tests.chaos.conftest import ChaosServer, connected_to, make_home, open_chaos_server
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import SHORT, amount, seconds_until
 from tests.chaos.product import Answer, Jobs, Product
@@ -64,13 +64,13 @@ DELETING = {
 @dataclass(frozen=True)
 class Host:
     clock: faketime.Clock
-    place: Place
+    chaos_server: ChaosServer
     product: Product
     account: Account
 
     def rows(self) -> dict[str, set[UUID]]:
         """Return the ids of rows that age could delete, of all accounts, by table."""
-        url = self.place.postgres.url(database="host")
+        url = self.chaos_server.postgres.url(database="host")
         with psycopg.connect(url, autocommit=True) as server:
             return {
                 table: {row[0] for row in server.execute(f"SELECT id FROM {table} WHERE {which}")}  # noqa: S608 - ours
@@ -79,7 +79,7 @@ class Host:
 
     def write(self, key: str) -> Answer:
         body = {"text": f"The lamp in hall {key} is out.", "user_id": "ann", "kind": "fact"}
-        return self.product.ask("POST", "memory/store", body, Idempotency_Key=key)
+        return self.product.request("POST", "memory/store", body, Idempotency_Key=key)
 
     def seconds_until_signed(self) -> float:
         """Wait until the last commit is in the checkpoint file; return the seconds."""
@@ -97,28 +97,28 @@ class Host:
 @pytest.fixture(scope="module")
 def stepping(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker
-) -> Iterator[tuple[faketime.Clock, Place]]:
+) -> Iterator[tuple[faketime.Clock, ChaosServer]]:
     with make_home() as home:
         clock = faketime.Clock(home / "clock")
         clock.set()
         server = faketime.SteppingPostgres(
             home / "postgres", home / "pg", home / "postgres.log", clock=clock
         )
-        with open_place(home, server, django_db_blocker) as place:
-            yield clock, place
+        with open_chaos_server(home, server, django_db_blocker) as chaos_server:
+            yield clock, chaos_server
 
 
 @pytest.fixture
 def host(
-    stepping: tuple[faketime.Clock, Place], django_db_blocker: DjangoDbBlocker
+    stepping: tuple[faketime.Clock, ChaosServer], django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Host]:
     """Yield a running product with rows whose retention is one day."""
-    clock, place = stepping
-    product = place.product("host", **clock.environment(), **faketime.PYTHON)
-    with django_db_blocker.unblock(), connected_to(place.postgres, "host"):
+    clock, chaos_server = stepping
+    product = chaos_server.product("host", **clock.environment(), **faketime.PYTHON)
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "host"):
         account = makers.account("Acme")
         product.key = makers.key(account)[1]
-        product.have("valkey", "provider", "web", "worker")
+        product.ensure_running("valkey", "provider", "web", "worker")
         fill_rules(account, 1)
         fill_calls(account, 1)
         result = {"tool_name": "look", "result": "The hall is open.", "threshold": 0}
@@ -127,9 +127,9 @@ def host(
         with acting(account):
             change_settings(account.pk, {"retention_days": 1, "inputs_days": 1}, actor=SYSTEM)
             change_rule_settings(account.pk, {"decision_days": 1}, actor=SYSTEM)
-        product.have("beat")
+        product.ensure_running("beat")
         try:
-            yield Host(clock, place, product, account)
+            yield Host(clock, chaos_server, product, account)
         finally:
             product.kill(*product.running)
 
@@ -145,7 +145,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
     for number, step in enumerate(STEPS):
         before = host.rows()
         assert all(before.values()), before
-        jobs = [product.owe(jobs_account.pk, handlers.ONCE, JOBS, seconds=0.1)]
+        jobs = [product.publish_jobs(jobs_account.pk, handlers.ONCE, JOBS, seconds=0.1)]
         read = len(tasks_run(product))
         for off in (step, timedelta(0)):
             host.clock.set(off)
@@ -153,7 +153,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
             first = host.write(key)
             assert (first.status, host.write(key).body) == (201, first.body)
             signed = host.seconds_until_signed()
-            jobs.append(product.owe(jobs_account.pk, handlers.ONCE, JOBS, seconds=0.1))
+            jobs.append(product.publish_jobs(jobs_account.pk, handlers.ONCE, JOBS, seconds=0.1))
             done = seconds_until(lambda: have_happened(jobs), 60)  # noqa: B023
             idle = seconds_until(product.is_idle, 60)
             if off > timedelta(0):  # all hourly tasks are due
@@ -168,13 +168,13 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
         assert host.write("0").headers["Idempotent-Replayed"] == "true"
     product.command("fsck", "--account", account.slug)
     assert verify_account(jobs_account.pk).ok
-    assert product.ask("GET", "memory/verify").body["ok"]
-    assert product.ask("GET", "health").status == 200
+    assert product.request("GET", "memory/verify").body["ok"]
+    assert product.request("GET", "health").status == 200
 
 
 def age_done_events(host: Host) -> None:
     """Age the finished jobs so that they are due for deletion in half an hour."""
-    with psycopg.connect(host.place.postgres.url(database="host")) as server:
+    with psycopg.connect(host.chaos_server.postgres.url(database="host")) as server:
         server.execute(
             "UPDATE outbox_outboxevent SET created_at = now() - interval '7 days - 30 minutes'"
         )

@@ -31,14 +31,14 @@ def with_the_clock(off: str) -> dict[str, str]:
 @pytest.fixture
 def hosts(product: Product) -> Iterator[tuple[Product, Product]]:
     """Return two more hosts, one an hour ahead and the other an hour behind."""
-    product.have("valkey")
+    product.ensure_running("valkey")
     product.kill(*{"worker", "beat"} & product.running.keys())
     both = tuple(
         Product(
             product.home,
             product.database,
             provider_port=product.provider_port,
-            more=with_the_clock(off),
+            extra_environment=with_the_clock(off),
         )
         for off in ("+1h", "-1h")
     )
@@ -52,10 +52,10 @@ def test_different_clocks_run_no_job_twice(
 ) -> None:
     """Workers are an hour ahead and behind; jobs run once, because the database's clock counts."""
     ahead, behind = hosts
-    ahead.have("worker", "beat")
-    behind.have("worker")
-    long = ahead.owe(acme.pk, handlers.SLOW, 1, seconds=amount(int(LONG), 5))
-    many = ahead.owe(acme.pk, handlers.SLOW, JOBS, seconds=0.1)
+    ahead.ensure_running("worker", "beat")
+    behind.ensure_running("worker")
+    long = ahead.publish_jobs(acme.pk, handlers.SLOW, 1, seconds=amount(int(LONG), 5))
+    many = ahead.publish_jobs(acme.pk, handlers.SLOW, JOBS, seconds=0.1)
     seconds_until(lambda: many.have_all_run() and long.have_all_run(), 120)
     time.sleep(5)  # a second run would be through by now
     assert many.effects() == [1] * JOBS
@@ -78,10 +78,10 @@ def test_clock_set_back_delays_no_job(
 ) -> None:
     """The scheduler's clock goes back two hours; the next sweep comes as soon as before."""
     ahead, behind = hosts
-    behind.have("worker")
+    behind.ensure_running("worker")
     for host in (ahead, behind):
-        host.have("beat")
-        jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
+        host.ensure_running("beat")
+        jobs = host.publish_jobs(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
         seconds = seconds_until(jobs.have_all_run, 60)
         record_figure(f"found by a sweep {seconds:.1f} s after it was due")
         host.stop("beat", most=limit(30))

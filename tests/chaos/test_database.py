@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from kmapp.accounts.models import Account
-from tests.chaos.conftest import Place
+from tests.chaos.conftest import ChaosServer
 from tests.chaos.measure import limit, seconds_until
 from tests.chaos.product import Product
 from tests.promises.plugin import RecordFigure
@@ -79,7 +79,7 @@ class Writer:
             if len(self.acknowledged) >= ENOUGH / WRITERS:
                 time.sleep(0.5)  # otherwise the worker has minutes of work left at the end
 
-    def well_after(self, moment: float) -> float:
+    def seconds_to_recover(self, moment: float) -> float:
         """Return the seconds from `moment` until requests succeed and no later one fails."""
         return max(self.last_failure, next(each for each in self.times if each > moment)) - moment
 
@@ -107,10 +107,10 @@ class Writer:
 @pytest.mark.alone
 @pytest.mark.promise(1)
 def test_database_crash_loses_no_acknowledged_write(
-    product: Product, acme: Account, place: Place, record_figure: RecordFigure
+    product: Product, acme: Account, chaos_server: ChaosServer, record_figure: RecordFigure
 ) -> None:
     """Stop PostgreSQL in immediate mode during writes; no row is missing or orphaned."""
-    product.have("valkey", "provider", "web", "worker", "beat")
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
     writers = [Writer(product, letter) for letter in "abcd"]
     stop = Event()
     with ThreadPoolExecutor(WRITERS) as threads:
@@ -120,19 +120,19 @@ def test_database_crash_loses_no_acknowledged_write(
             seconds_until(lambda: sum(len(writer.acknowledged) for writer in writers) >= ENOUGH, 60)
             before = {name for writer in writers for name in writer.acknowledged}
             crashed = time.monotonic()
-            _crash(place)
-            place.postgres.start()
+            _crash(chaos_server)
+            chaos_server.postgres.start()
             seconds_until(lambda: all(writer.times[-1] > crashed + 1 for writer in writers), 10)
             time.sleep(2)  # the writers continue
         finally:
             stop.set()
         for each in done:
             each.result()
-    back = max(writer.well_after(crashed) for writer in writers)
+    back = max(writer.seconds_to_recover(crashed) for writer in writers)
     acknowledged = {name for writer in writers for name in writer.acknowledged}
     assert len(acknowledged) > len(before), "they went on"
     assert back <= limit(10)
-    with psycopg.connect(place.postgres.url(database="whole")) as server:
+    with psycopg.connect(chaos_server.postgres.url(database="whole")) as server:
         there = server.execute(
             "SELECT client_id FROM memory_memoryentry WHERE account_id = %s", [acme.pk]
         ).fetchall()
@@ -143,7 +143,7 @@ def test_database_crash_loses_no_acknowledged_write(
             for what, query in ORPHANS.items()
         }
     assert {what: results for what, results in orphans.items() if results != (0,)} == {}
-    assert product.ask("GET", "memory/verify").body["ok"]
+    assert product.request("GET", "memory/verify").body["ok"]
     record_figure(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
         f" healthy after {back:.1f} s"
@@ -151,12 +151,12 @@ def test_database_crash_loses_no_acknowledged_write(
     seconds_until(lambda: _pending(product) == 0, 120)  # the worker has recovered, too
 
 
-def _crash(place: Place) -> None:
-    process = place.postgres.process
+def _crash(chaos_server: ChaosServer) -> None:
+    process = chaos_server.postgres.process
     assert process
     process.send_signal(signal.SIGQUIT)  # what pg_ctl stop -m immediate sends
     process.wait(limit(10))
 
 
 def _pending(product: Product) -> int:
-    return int(product.ask("GET", "health").body["pending_embeddings"])
+    return int(product.request("GET", "health").body["pending_embeddings"])

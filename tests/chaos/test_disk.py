@@ -15,9 +15,9 @@ from kmapp.database.provision import Login, provision
 from kmapp.runtime.embedded.postgres import Postgres
 from memory.models import MemoryEntry
 from tests import makers
-from tests.chaos.conftest import ROLES, Apart, Place, connected_to
+from tests.chaos.conftest import ROLES, ChaosServer, SeparateProduct, connected_to
 from tests.chaos.measure import seconds_until
-from tests.chaos.product import Product
+from tests.chaos.product import Answer, Product
 from tests.promises.plugin import RecordFigure
 
 MEGABYTE = 2**20
@@ -73,26 +73,31 @@ def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
         mounted.unmount()
 
 
-def store(product: Product, number: int) -> int:
+def post_note(product: Product, number: int) -> Answer:
     text = f"Note {number}: the lamp in hall {number} is out. " + "It was reported. " * 400
     body = {"text": text, "client_id": f"d{number}", "user_id": "ann"}
-    return product.post("memory/store", body).status
+    return product.post("memory/store", body)
+
+
+def store(product: Product, number: int) -> int:
+    """Store a note; return the status."""
+    return post_note(product, number).status
 
 
 @pytest.mark.long  # minutes: it waits until missing checkpoints are reported
 def test_checkpoints_survive_a_full_and_a_read_only_disk(
-    apart: Apart, place: Place, record_figure: RecordFigure
+    separate_product: SeparateProduct, chaos_server: ChaosServer, record_figure: RecordFigure
 ) -> None:
     """Writes continue, health reports missing checkpoints, and the same process catches up."""
     with (
-        disk(place.home / "disk", 64) as small,
-        apart(CHECKPOINT_FILE=str(small.folder / "checkpoints.ndjson")) as (product, _account),
+        disk(chaos_server.home / "disk", 64) as small,
+        separate_product(CHECKPOINT_FILE=str(small.folder / "checkpoints.ndjson")) as (product, _),
     ):
-        product.have("valkey", "provider", "web", "beat")
+        product.ensure_running("valkey", "provider", "web", "beat")
         number = 0
 
         def is_signed() -> bool:
-            return bool(product.ask("GET", "health").body["ledger"]["ok"])
+            return bool(product.request("GET", "health").body["ledger"]["ok"])
 
         assert store(product, number) == 201
         seconds_until(is_signed, 30)
@@ -105,7 +110,7 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
             number += 1
             assert store(product, number) == 201
             missed = seconds_until(lambda: not is_signed(), 90)  # health allows a minute
-            assert product.ask("GET", "memory/verify").body["ok"]
+            assert product.request("GET", "memory/verify").body["ok"]
             end()
             caught_up = seconds_until(is_signed, 30)
             record_figure(
@@ -118,12 +123,14 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
 
 @pytest.mark.chaos
 def test_full_database_disk_refuses_writes_and_loses_none(
-    place: Place, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
+    chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
 ) -> None:
     """Writes return 503 while the disk is full; searches continue."""
-    with disk(place.home / "small", 420 * 1024) as small:
+    with disk(chaos_server.home / "small", 420 * 1024) as small:
         home = small.folder
-        server = Postgres(home / "postgres", place.home / "sm", place.home / "small.log")
+        server = Postgres(
+            home / "postgres", chaos_server.home / "sm", chaos_server.home / "small.log"
+        )
         with server:
             owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
             provision(server.url(), database="small", owner=owner, app=app)
@@ -131,9 +138,9 @@ def test_full_database_disk_refuses_writes_and_loses_none(
                 call_command("migrate", database="owner", verbosity=0)
                 call_command("embedding_models", "ensure", verbosity=0)
                 account = makers.account("Acme")
-                shutil.rmtree(place.home / "full", ignore_errors=True)
-                (place.home / "full").mkdir()
-                product = Product(place.home / "full", server.url(ROLES["app"], "small"))
+                shutil.rmtree(chaos_server.home / "full", ignore_errors=True)
+                (chaos_server.home / "full").mkdir()
+                product = Product(chaos_server.home / "full", server.url(ROLES["app"], "small"))
                 product.key = makers.key(account)[1]
                 try:
                     _fill_and_free(product, small, account.pk)
@@ -144,16 +151,16 @@ def test_full_database_disk_refuses_writes_and_loses_none(
 
 
 def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:
-    product.have("valkey", "provider", "web")
+    product.ensure_running("valkey", "provider", "web")
     assert [store(product, number) for number in range(5)] == [201] * 5
     small.fill()
-    statuses, acknowledged = [], 5
-    for number in range(5, 400):
-        statuses.append(store(product, number))
-        if statuses[-1] != 201:
-            break
+    acknowledged = 5
+    answer = post_note(product, acknowledged)
+    while answer.status == 201 and acknowledged < 400:
         acknowledged += 1
-    assert statuses[-1] == 503, statuses[-5:]
+        answer = post_note(product, acknowledged)
+    assert answer.status == 503, answer
+    assert int(answer.headers["Retry-After"]) > 0, answer
     search = {"query": "Which lamp is out?", "user_id": "ann"}
     assert product.post("memory/search", search).status == 200
     small.free()

@@ -26,7 +26,7 @@ from kmapp.database.backup.pg_tools import WITHOUT_TIMEOUTS
 from kmapp.outbox.models import Delivery
 from memory.models import Extraction
 from tests import makers
-from tests.chaos.conftest import ROLES, Place
+from tests.chaos.conftest import ROLES, ChaosServer
 from tests.chaos.measure import seconds_until
 from tests.chaos.product import BASE, Product
 from tests.full_account import account_tables
@@ -38,15 +38,15 @@ LEAST = 50  # markers
 
 
 @dataclass
-class Marks:
+class MarkerFactory:
     """Words that occur nowhere else, one for each field; all begin with the same stem."""
 
     stem: str = field(default_factory=lambda: f"q7{uuid4().hex[:10]}")
-    made: int = 0
+    created: int = 0
 
     def new(self) -> str:
-        self.made += 1
-        return f"{self.stem}n{self.made:02}"
+        self.created += 1
+        return f"{self.stem}n{self.created:02}"
 
     def count_in(self, folder: Path) -> dict[str, int]:
         """Count the words in each file of a folder."""
@@ -59,101 +59,103 @@ class Marks:
 
 
 @pytest.fixture
-def mark() -> Marks:
-    return Marks()
+def markers() -> MarkerFactory:
+    return MarkerFactory()
 
 
-def into_memory(product: Product, mark: Marks, person: str) -> list[str]:
+def write_markers_to_memory(product: Product, markers: MarkerFactory, person: str) -> list[str]:
     def node(**more: Any) -> dict[str, Any]:
-        return {"text": f"They like {mark.new()}.", "user_id": person, **more}
+        return {"text": f"They like {markers.new()}.", "user_id": person, **more}
 
     full = node(
-        title=mark.new(),
-        metadata={mark.new(): mark.new()},
-        tags=[mark.new()],
-        entities=[mark.new()],
-        sources=[{"quote": mark.new(), "url": f"https://x.example/{mark.new()}"}],
-        raw_ref=mark.new(),
-        evidence_ref=mark.new(),
-        client_id=mark.new(),
-        run_id=mark.new(),
-        agent_id=mark.new(),
-        app_id=mark.new(),
-        scope=mark.new(),
+        title=markers.new(),
+        metadata={markers.new(): markers.new()},
+        tags=[markers.new()],
+        entities=[markers.new()],
+        sources=[{"quote": markers.new(), "url": f"https://x.example/{markers.new()}"}],
+        raw_ref=markers.new(),
+        evidence_ref=markers.new(),
+        client_id=markers.new(),
+        run_id=markers.new(),
+        agent_id=markers.new(),
+        app_id=markers.new(),
+        scope=markers.new(),
     )
     everyone = node(visibility="account")
-    body = {"nodes": [full, node(), everyone], "input_text": mark.new()}
+    body = {"nodes": [full, node(), everyone], "input_text": markers.new()}
     written = ask(product, "memory/write", body, idempotent=True)
     ids = [each["id"] for each in written["nodes"]]
-    ask(product, "memory/update", {"id": ids[1], "text": mark.new(), "reason": mark.new()})
+    ask(product, "memory/update", {"id": ids[1], "text": markers.new(), "reason": markers.new()})
     ask(
         product,
         "memory/feedback",
-        {"id": ids[1], "outcome": "positive", "reason": mark.new(), "used_in": mark.new()},
+        {"id": ids[1], "outcome": "positive", "reason": markers.new(), "used_in": markers.new()},
     )
-    ask(product, "memory/forget", {"id": ids[1], "reason": mark.new()})
+    ask(product, "memory/forget", {"id": ids[1], "reason": markers.new()})
     ask(product, "memory/store", node(), idempotent=True)
     for infer in (False, True):
-        talk = [{"role": "user", "content": mark.new()}]
-        more = {"user_id": person, "metadata": {"a": mark.new()}}
+        talk = [{"role": "user", "content": markers.new()}]
+        more = {"user_id": person, "metadata": {"a": markers.new()}}
         ask(product, "memory/add", {"messages": talk, "infer": infer, **more})
     for door in ("search", "recall_text", "inject"):
-        ask(product, f"memory/{door}", {"query": mark.new(), "user_id": person})
+        ask(product, f"memory/{door}", {"query": markers.new(), "user_id": person})
     return ids
 
 
-def into_context(product: Product, mark: Marks, person: str) -> None:
-    within = {"user_id": person, "conversation_id": mark.new(), "thread_id": mark.new()}
+def write_markers_to_context(product: Product, markers: MarkerFactory, person: str) -> None:
+    within = {"user_id": person, "conversation_id": markers.new(), "thread_id": markers.new()}
     result = {
         "tool_name": "look",
-        "result": f"{mark.new()} " * 40,
-        "tool_input": {"query": mark.new()},
-        "sources": [mark.new()],
-        "tool_call_id": mark.new(),
+        "result": f"{markers.new()} " * 40,
+        "tool_input": {"query": markers.new()},
+        "sources": [markers.new()],
+        "tool_call_id": markers.new(),
         "threshold": 0,
     }
     ask(product, "tool-results", {**result, **within}, idempotent=True)
-    ask(product, "tool-results/search", {"query": mark.new(), **within})
+    ask(product, "tool-results/search", {"query": markers.new(), **within})
     messages = [
-        {"role": "user", "content": mark.new()},
-        {"role": "assistant", "content": mark.new()},
-        {"role": "user", "content": mark.new()},
+        {"role": "user", "content": markers.new()},
+        {"role": "assistant", "content": markers.new()},
+        {"role": "user", "content": markers.new()},
     ]
-    more = {"system": mark.new(), "query": mark.new(), "model": "small", **within}
+    more = {"system": markers.new(), "query": markers.new(), "model": "small", **within}
     call = {"messages": messages, "window": 8_000, **more}
     ask(product, "context/assemble", call, idempotent=True)
     ask(product, "context/prepare", {"messages": messages, **within})
 
 
-def into_rules(product: Product, mark: Marks, person: str) -> None:
-    body = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
-    selecting = {**body, "run_id": mark.new()}
+def write_markers_to_rules(product: Product, markers: MarkerFactory, person: str) -> None:
+    body = {"context": {"said": markers.new()}, "candidates": ["bash"], "user_id": person}
+    selecting = {**body, "run_id": markers.new()}
     made = ask(product, "memory/tools/select", selecting, idempotent=True)
-    feedback = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
-    feedback |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
+    feedback = {"selected_tool": "bash", "outcome": "negative", "note": markers.new()}
+    feedback |= {"decision_id": made["decision"]["decision_id"], "input_text": markers.new()}
     ask(product, "memory/tools/feedback", {**body, **feedback})
 
 
-def into_knowledge(product: Product, mark: Marks) -> str:
-    document = {"ref": f"{mark.new()}.md", "text": f"# {mark.new()}\n\n{mark.new()}"}
-    source = {"name": mark.new(), "ref": f"https://x.example/{mark.new()}"}
-    body = {"source": source, "documents": [{**document, "title": mark.new()}]}
+def write_markers_to_knowledge(product: Product, markers: MarkerFactory) -> str:
+    document = {"ref": f"{markers.new()}.md", "text": f"# {markers.new()}\n\n{markers.new()}"}
+    source = {"name": markers.new(), "ref": f"https://x.example/{markers.new()}"}
+    body = {"source": source, "documents": [{**document, "title": markers.new()}]}
     response = ask(product, "knowledge/ingest", body, idempotent=True)
-    ask(product, "knowledge/search", {"query": mark.new()})
+    ask(product, "knowledge/search", {"query": markers.new()})
     return str(response["source"]["id"])
 
 
-def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folder: Path) -> None:
+def write_markers_to_pages(
+    account: Account, markers: MarkerFactory, person: str, ids: list[str], folder: Path
+) -> None:
     browser = Client()
     browser.force_login(makers.member(account, f"ada-{account.slug}", role="admin"))
     view = {"name": f"All of {person}", "query": f"user_id={person}"}
     assert browser.post("/memory/views/", view).status_code < 400
     response = browser.post(f"/memory/export/?user_id={person}", {"form": "csv"})
-    assert mark.stem in response.getvalue().decode()
-    decided = {"reason": mark.new(), "content": mark.new()}
+    assert markers.stem in response.getvalue().decode()
+    decided = {"reason": markers.new(), "content": markers.new()}
     assert browser.post(f"/review/{ids[2]}/edit/", decided).status_code < 500
-    assert browser.post(f"/memory/{ids[0]}/pin/", {"reason": mark.new()}).status_code < 500
-    line = f'{{"object":"entry","text":"{mark.new()}","user_id":"{person}"}}\n'
+    assert browser.post(f"/memory/{ids[0]}/pin/", {"reason": markers.new()}).status_code < 500
+    line = f'{{"object":"entry","text":"{markers.new()}","user_id":"{person}"}}\n'
     (folder / "in.jsonl").write_text(line)
     call_command("memories", "import", str(folder / "in.jsonl"), account=account.slug, verbosity=0)
     with acting(account):  # an extraction that failed
@@ -162,34 +164,34 @@ def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folde
             kind="conversation",
             actor=str(SYSTEM),
             user_id=person,
-            said={"messages": mark.new()},
-            problem=mark.new(),
-            answer=mark.new(),
+            said={"messages": markers.new()},
+            problem=markers.new(),
+            answer=markers.new(),
             observed_at=timezone.now(),
             created_at=timezone.now(),
         )
 
 
-def into_refusals(product: Product, mark: Marks) -> None:
+def write_markers_to_refused_requests(product: Product, markers: MarkerFactory) -> None:
     """Send requests that are refused or fail, which must not appear in logs."""
     for path, body in (
-        (f"memory/{mark.new()}", {}),
-        ("memory/write", {"nodes": [{"text": mark.new(), "kind": mark.new()}]}),
-        ("memory/get", {"id": mark.new()}),
-        ("memory/search", {"query": mark.new(), "filters": {mark.new(): "x"}}),
+        (f"memory/{markers.new()}", {}),
+        ("memory/write", {"nodes": [{"text": markers.new(), "kind": markers.new()}]}),
+        ("memory/get", {"id": markers.new()}),
+        ("memory/search", {"query": markers.new(), "filters": {markers.new(): "x"}}),
     ):
         assert 400 <= product.post(path, body).status < 500
     product.provider(mode="error")
-    text = {"text": mark.new(), "user_id": "somebody"}
+    text = {"text": markers.new(), "user_id": "somebody"}
     gone = product.post("memory/store", text).body["id"]
-    product.post("memory/search", {"query": mark.new()})
+    product.post("memory/search", {"query": markers.new()})
     product.provider(mode="ok")
     erase(product, ids=[gone])
 
 
 def ask(product: Product, path: str, body: Any, *, idempotent: bool = False) -> Any:
     more = {"Idempotency-Key": uuid4().hex} if idempotent else {}
-    answer = product.ask("POST", path, body, **more)
+    answer = product.request("POST", path, body, **more)
     assert answer.status < 300, (path, answer.body)
     return answer.body
 
@@ -225,10 +227,13 @@ def reader(product: Product) -> Iterator[psycopg.Connection]:
         yield server
 
 
-def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
+def scrub(product: Product, chaos_server: ChaosServer, behind: psycopg.Connection) -> None:
     """Run `scrub` during a transaction with a snapshot; end it when the command waits for it."""
     owner = product.database.replace(ROLES["app"], ROLES["owner"])
-    surroundings = {"DATABASE_OWNER_URL": owner, "DATABASE_SUPERUSER_URL": place.postgres.url()}
+    surroundings = {
+        "DATABASE_OWNER_URL": owner,
+        "DATABASE_SUPERUSER_URL": chaos_server.postgres.url(),
+    }
     with subprocess.Popen(
         [sys.executable, "manage.py", "scrub"],
         env={**os.environ, **product.environment(), **surroundings},
@@ -247,31 +252,33 @@ def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
 def test_erased_text_is_in_no_file(
     product: Product,
     acme: Account,
-    place: Place,
-    mark: Marks,
+    chaos_server: ChaosServer,
+    markers: MarkerFactory,
     tmp_path: Path,
     record_figure: RecordFigure,
 ) -> None:
     """50 markers; after erasure and scrubbing, 0 are in rows, files, logs or Valkey."""
-    product.have("valkey", "provider", "web", "worker", "beat")
-    person = mark.new()
-    ids = into_memory(product, mark, person)
-    into_context(product, mark, person)
-    into_rules(product, mark, person)
-    source = into_knowledge(product, mark)
-    into_pages(acme, mark, person, ids, tmp_path)
-    into_refusals(product, mark)
-    assert mark.made >= LEAST
-    seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 60)
-    assert any("pg_wal" in name for name in mark.count_in(place.home)), "they reached the disk"
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
+    person = markers.new()
+    ids = write_markers_to_memory(product, markers, person)
+    write_markers_to_context(product, markers, person)
+    write_markers_to_rules(product, markers, person)
+    source = write_markers_to_knowledge(product, markers)
+    write_markers_to_pages(acme, markers, person, ids, tmp_path)
+    write_markers_to_refused_requests(product, markers)
+    assert markers.created >= LEAST
+    seconds_until(lambda: product.request("GET", "health").body["pending_embeddings"] == 0, 60)
+    assert any("pg_wal" in name for name in markers.count_in(chaos_server.home)), (
+        "they reached the disk"
+    )
     with reader(product) as behind:
         assert erase(product, user_id=person)["erased"]
-        assert product.ask("DELETE", f"knowledge/sources/{source}").status < 300
-        assert list(rows_with(acme, mark.stem)) == []
+        assert product.request("DELETE", f"knowledge/sources/{source}").status < 300
+        assert list(rows_with(acme, markers.stem)) == []
         seconds_until(lambda: not has_due_jobs(acme), 60)
-        assert list(rows_with(acme, mark.stem)) == []
-        assert mark.count_in(place.home), "files know more than queries"
-        scrub(product, place, behind)
-    assert mark.count_in(place.home) == {}
-    assert product.ask("GET", "memory/verify").body["ok"]
-    record_figure(f"{mark.made} markers of one person erased, 0 in any row or file")
+        assert list(rows_with(acme, markers.stem)) == []
+        assert markers.count_in(chaos_server.home), "files know more than queries"
+        scrub(product, chaos_server, behind)
+    assert markers.count_in(chaos_server.home) == {}
+    assert product.request("GET", "memory/verify").body["ok"]
+    record_figure(f"{markers.created} markers of one person erased, 0 in any row or file")

@@ -11,7 +11,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from tests.chaos.conftest import Apart, Place
+from tests.chaos.conftest import ChaosServer, SeparateProduct
 from tests.chaos.hosts import open_hosts
 from tests.chaos.measure import long, seconds_until
 from tests.chaos.product import Product
@@ -50,17 +50,17 @@ def measure_rate(account: Account) -> float:
 
 
 def test_second_host_adds_throughput_and_loses_nothing_when_it_disappears(
-    place: Place, apart: Apart, record_figure: RecordFigure
+    chaos_server: ChaosServer, separate_product: SeparateProduct, record_figure: RecordFigure
 ) -> None:
     """A host disappears while its worker embeds."""
-    with apart() as (product, account):
-        product.have("valkey", "web", "beat")
-        with open_hosts(place, product, ["kmapp-host-1", "kmapp-host-2"]) as (first, second):
+    with separate_product() as (product, account):
+        product.ensure_running("valkey", "web", "beat")
+        with open_hosts(chaos_server, product, ["kmapp-host-1", "kmapp-host-2"]) as (first, second):
             number = write_memories(product)
-            first.have("provider", "worker")
+            first.ensure_running("provider", "worker")
             seconds_until(lambda: bool(list_embedded(account)), 60)
             one = measure_rate(account)
-            second.have("provider", "worker")
+            second.ensure_running("provider", "worker")
             time.sleep(5)  # both work at their full rate
             two = measure_rate(account)
             assert len(list_embedded(account)) < number, "nothing was left to lose"

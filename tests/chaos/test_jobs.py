@@ -11,7 +11,7 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
-from tests.chaos.conftest import Apart
+from tests.chaos.conftest import SeparateProduct
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Jobs, Product
@@ -33,15 +33,15 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     """A worker is suspended during a model call until its lease expires; another does the job."""
-    product.have("valkey", "provider", "worker", "beat", "web")
+    product.ensure_running("valkey", "provider", "worker", "beat", "web")
     reply = json.dumps({"facts": [fact(FACT)]})
     product.provider(mode="slow", delay=5, reply=reply)
     body = [{"role": "user", "content": "I have the keys of dock seven, as ever."}]
-    handed = product.post("memory/add", {"messages": body, "user_id": "ann"})
-    assert handed.status == 202, handed
+    accepted = product.post("memory/add", {"messages": body, "user_id": "ann"})
+    assert accepted.status == 202, accepted
 
     def state() -> str:
-        return str(product.ask("GET", f"events/{handed.body['event_id']}").body["state"])
+        return str(product.request("GET", f"events/{accepted.body['event_id']}").body["state"])
 
     seconds_until(lambda: state() == "RUNNING", 20)
     time.sleep(1)
@@ -51,28 +51,32 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     stopped = time.monotonic()
     try:
         product.provider(reply=reply)
-        product.have("second_worker")
+        product.ensure_running("second_worker")
         seconds_until(lambda: state() == "SUCCEEDED", 90)
         seconds = time.monotonic() - stopped
     finally:
         product.signal("worker", signal.SIGCONT)
         product.kill("second_worker")
-    before = product.ask("GET", "memory/verify").body["commits"]
+    before = product.request("GET", "memory/verify").body["commits"]
     seconds_until(lambda: b'"fenced": 1' in log.read_bytes()[read:], 30)
     time.sleep(2)
-    assert product.ask("GET", "memory/verify").body["commits"] == before
+    assert product.request("GET", "memory/verify").body["commits"] == before
     with acting(acme):
         assert MemoryEntry.objects.of(acme).filter(content=FACT).count() == 1
     record_figure(f"once, by another {seconds:.0f} s after the stop; the late one was fenced")
 
 
 @pytest.mark.promise(10)
-def test_redelivered_message_has_no_effect(apart: Apart, record_figure: RecordFigure) -> None:
+def test_redelivered_message_has_no_effect(
+    separate_product: SeparateProduct, record_figure: RecordFigure
+) -> None:
     """Each message is sent five times; the broker redelivers those of long jobs."""
-    with apart(CHAOS_VISIBILITY=str(VISIBLE)) as (product, account):
-        product.have("valkey", "worker", "beat")
-        lengthy = product.owe(account.pk, handlers.ONCE, LENGTHY, times=5, seconds=2.5 * VISIBLE)
-        brief = product.owe(account.pk, handlers.ONCE, BRIEF, times=5, seconds=0.05)
+    with separate_product(CHAOS_VISIBILITY=str(VISIBLE)) as (product, account):
+        product.ensure_running("valkey", "worker", "beat")
+        lengthy = product.publish_jobs(
+            account.pk, handlers.ONCE, LENGTHY, times=5, seconds=2.5 * VISIBLE
+        )
+        brief = product.publish_jobs(account.pk, handlers.ONCE, BRIEF, times=5, seconds=0.05)
         seconds_until(brief.is_finished, 180)
         seconds_until(lengthy.is_finished, 180)
         time.sleep(VISIBLE)
@@ -86,13 +90,17 @@ def test_redelivered_message_has_no_effect(apart: Apart, record_figure: RecordFi
 
 
 @pytest.mark.promise(14)
-def test_two_schedulers_run_no_job_twice(apart: Apart, record_figure: RecordFigure) -> None:
+def test_two_schedulers_run_no_job_twice(
+    separate_product: SeparateProduct, record_figure: RecordFigure
+) -> None:
     """Only sweeps wake the workers, and two schedulers send twice as many as one."""
-    with apart() as (product, account):
-        product.have("valkey", "worker", "second_worker", "beat", "second_beat")
+    with separate_product() as (product, account):
+        product.ensure_running("valkey", "worker", "second_worker", "beat", "second_beat")
         batches = []
         for _each in range(BATCHES):
-            batches.append(product.owe(account.pk, handlers.SLOW, 10, times=0, seconds=0.1))
+            batches.append(
+                product.publish_jobs(account.pk, handlers.SLOW, 10, times=0, seconds=0.1)
+            )
             time.sleep(60 / BATCHES)
         for jobs in batches:
             seconds_until(jobs.have_all_run, 60)
@@ -116,12 +124,16 @@ def p95_wait(*batches: Jobs) -> float:
 
 @pytest.mark.alone
 @pytest.mark.promise(12)
-def test_crashing_job_affects_only_itself(apart: Apart, record_figure: RecordFigure) -> None:
-    with apart(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
-        product.have("valkey", "worker", "beat")
+def test_crashing_job_affects_only_itself(
+    separate_product: SeparateProduct, record_figure: RecordFigure
+) -> None:
+    with separate_product(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
+        product.ensure_running("valkey", "worker", "beat")
 
         def enqueue(count: int, harm: str = "") -> Jobs:
-            return product.owe(account.pk, handlers.POISON, count, seconds=SECONDS, harm=harm)
+            return product.publish_jobs(
+                account.pk, handlers.POISON, count, seconds=SECONDS, harm=harm
+            )
 
         healthy = enqueue(OTHERS + 1)
         seconds_until(healthy.have_all_run, 60)

@@ -12,7 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from memory.benchmarks.seed_accounts import SHARES, seed
 from tests import makers
-from tests.chaos.conftest import Place, connected_to
+from tests.chaos.conftest import ChaosServer, connected_to
 from tests.chaos.measure import long
 from tests.full_account import create_full_account
 
@@ -23,12 +23,12 @@ REMAINING_TABLES = {"django_migrations"}
 
 
 @pytest.fixture
-def alone(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def alone(chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Connect this process to a migrated database of its own."""
-    place.product("alone")
-    with django_db_blocker.unblock(), connected_to(place.postgres, "alone"):
+    chaos_server.product("alone")
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "alone"):
         yield
-    place.drop("alone")
+    chaos_server.drop("alone")
 
 
 def tables() -> set[str]:

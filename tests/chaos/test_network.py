@@ -18,7 +18,7 @@ from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from memory.models import MemoryEntry
 from tests import makers
-from tests.chaos.conftest import Apart, Place
+from tests.chaos.conftest import ChaosServer, SeparateProduct
 from tests.chaos.measure import SHORT, amount, limit, seconds_until
 from tests.chaos.product import Product
 from tests.chaos.proxy import FAULTS, Proxy
@@ -82,17 +82,17 @@ class Network:
 
 
 @pytest.fixture
-def network(place: Place, apart: Apart) -> Iterator[Network]:
+def network(chaos_server: ChaosServer, separate_product: SeparateProduct) -> Iterator[Network]:
     """Start the product behind proxies; requests to it go through the proxy of the web server."""
     with ExitStack() as stack:
         provider, web = free_port(), free_port()
         # The folder of the product is not known yet, so its Valkey has one of its own.
-        home = place.home / f"net{web}"
+        home = chaos_server.home / f"net{web}"
         home.mkdir()
         valkey = Valkey(home / "valkey", home / "valkey.sock", home / "valkey.log")
         stack.enter_context(valkey)
         targets: dict[str, str | int] = {
-            "postgres": str(place.postgres.sockets / ".s.PGSQL.5432"),
+            "postgres": str(chaos_server.postgres.sockets / ".s.PGSQL.5432"),
             "valkey": str(valkey.socket),
             "embedder": provider,
             "chat": provider,
@@ -105,7 +105,7 @@ def network(place: Place, apart: Apart) -> Iterator[Network]:
             f"http://127.0.0.1:{proxies[name].port}/v1" for name in ("embedder", "chat")
         )
         product, account = stack.enter_context(
-            apart(
+            separate_product(
                 REDIS_URL=f"redis://127.0.0.1:{proxies['valkey'].port}",
                 EMBEDDING_BASE_URL=embedder,
                 EMBEDDING_BATCH_BASE_URL=embedder,
@@ -119,7 +119,7 @@ def network(place: Place, apart: Apart) -> Iterator[Network]:
             "?sslmode=disable&gssencmode=disable"
         )
         product.provider_port, product.port = provider, proxies["web"].port
-        product.have("provider", "web", "worker", "beat")
+        product.ensure_running("provider", "web", "worker", "beat")
         yield Network(product, account, proxies)
 
 

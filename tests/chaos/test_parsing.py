@@ -20,7 +20,7 @@ WARM = 20  # writes before the measurement, because a slow start would raise the
 NESTED = base64.b64encode(b"a+" * 600_000).decode()  # the code splitter takes until its time limit
 
 
-def waited(product: Product, number: int) -> float:
+def measure_embedding_delay(product: Product, number: int) -> float:
     """Write a memory; return the seconds until a worker has embedded it."""
     began = time.monotonic()
     body = {"text": f"Note {number}: dock {number % 17} is free again.", "user_id": "ann"}
@@ -31,7 +31,7 @@ def waited(product: Product, number: int) -> float:
     return time.monotonic() - began
 
 
-def unread(account: Account) -> int:
+def count_pending_documents(account: Account) -> int:
     with acting(account):
         return KnowledgeDocument.objects.of(account).filter(state="pending").count()
 
@@ -44,24 +44,26 @@ def test_decompression_bombs_do_not_block_the_queue(
 
     A tenth of a second is added to that limit, because parsers and jobs share the processor.
     """
-    product.have("valkey", "provider", "worker", "web")
+    product.ensure_running("valkey", "provider", "worker", "web")
     for number in range(WARM):
-        waited(product, number)
-    healthy = percentile([waited(product, number) for number in range(WRITES)], 0.95)
+        measure_embedding_delay(product, number)
+    healthy = percentile(
+        [measure_embedding_delay(product, number) for number in range(WRITES)], 0.95
+    )
     for number in range(BOMBS):
         documents = [{"ref": f"{number}.js", "content_base64": NESTED}]
         body = {"source": {"name": f"bombs {number}"}, "documents": documents}
         assert product.post("knowledge/ingest", body).status == 201
     hurt: list[float] = []
-    while len(hurt) < WRITES and unread(acme):
-        hurt.append(waited(product, len(hurt)))
+    while len(hurt) < WRITES and count_pending_documents(acme):
+        hurt.append(measure_embedding_delay(product, len(hurt)))
     assert len(hurt) > WRITES / 2, "the bombs were over too soon to tell"
     p95 = percentile(hurt, 0.95)
     record_figure(
         f"p95 of other jobs with bombs {p95 * 1000:.0f} ms, {healthy * 1000:.0f} ms without"
     )
     assert p95 <= 2 * healthy + 0.1
-    seconds_until(lambda: not unread(acme), 20 * BOMBS)
+    seconds_until(lambda: not count_pending_documents(acme), 20 * BOMBS)
     with acting(acme):
         states = set(KnowledgeDocument.objects.of(acme).values_list("state", flat=True))
     assert states == {"failed"}

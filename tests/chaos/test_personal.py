@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kmapp.accounts.models import Account
-from tests.chaos.conftest import Place
+from tests.chaos.conftest import ChaosServer
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Product
 from tests.pii_corpus import MARKED_SAMPLES
@@ -39,13 +39,13 @@ def on_disk(folder: Path, needles: list[bytes]) -> set[tuple[str, bytes]]:
 
 
 def test_redacted_text_is_in_no_file(
-    product: Product, acme: Account, place: Place, record_figure: RecordFigure
+    product: Product, acme: Account, chaos_server: ChaosServer, record_figure: RecordFigure
 ) -> None:
     """Send personal data in every field of the endpoints for agents, and as queries."""
-    product.have("valkey", "provider", "web", "worker", "beat")
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
     needles = [each.encode() for each in secrets()]
     assert len(needles) > 100
-    before = on_disk(place.home, needles)
+    before = on_disk(chaos_server.home, needles)
     texts = [re.sub("[«»]", "", text) for text in MARKED]
     nodes = [{"text": t, "title": t, "metadata": {"a": [t]}, "user_id": "u"} for t in texts]
     written = ask(product, "memory/write", {"nodes": nodes, "input_text": " ".join(texts)})
@@ -56,9 +56,9 @@ def test_redacted_text_is_in_no_file(
         "memory/store",
         {"text": f"What is not blacked out: {CONTROL.decode()}.", "user_id": "u"},
     )
-    seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 120)
-    assert on_disk(place.home, [CONTROL]), "what is written reaches the disk"
-    assert on_disk(place.home, needles) - before == set()
+    seconds_until(lambda: product.request("GET", "health").body["pending_embeddings"] == 0, 120)
+    assert on_disk(chaos_server.home, [CONTROL]), "what is written reaches the disk"
+    assert on_disk(chaos_server.home, needles) - before == set()
     record_figure(f"{len(needles)} pieces of personal data written, 0 in any file")
 
 

@@ -10,7 +10,7 @@ from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.models import Account
 from tests import makers
-from tests.chaos.conftest import Place, connected_to
+from tests.chaos.conftest import ChaosServer, connected_to
 from tests.chaos.measure import amount, limit, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import RecordFigure
@@ -25,10 +25,10 @@ PROBES = 4  # most calls to the provider in a later round: one per window and pr
 
 
 @pytest.fixture
-def twin(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
+def twin(chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
     """Yield a second product, with a database and an agent of its own."""
-    product = place.product("twin")
-    with django_db_blocker.unblock(), connected_to(place.postgres, "twin"):
+    product = chaos_server.product("twin")
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "twin"):
         product.key = makers.key(makers.account("Acme"))[1]
     yield product
     product.kill(*product.running)
@@ -40,7 +40,7 @@ def write(product: Product, number: int) -> Answer:
 
 
 def pending(product: Product) -> int:
-    return int(product.ask("GET", "health").body["pending_embeddings"])
+    return int(product.request("GET", "health").body["pending_embeddings"])
 
 
 def _caught_up(product: Product) -> bool:
@@ -58,7 +58,7 @@ def test_writes_succeed_without_the_embedder(
     the p95 of a whole run, so the ratio is the mean of several rounds, none of which is left out.
     """
     for each in (product, twin):
-        each.have("valkey", "provider", "web", "worker", "beat")
+        each.ensure_running("valkey", "provider", "web", "worker", "beat")
         for number in range(20):
             write(each, -1 - number)
         seconds_until(partial(_caught_up, each), 60)
@@ -71,7 +71,7 @@ def test_writes_succeed_without_the_embedder(
             answers.append(write(each, number))
     assert {answer.status for answer in healthy + without} == {201}
     assert pending(twin) == WRITES
-    twin.have("provider")
+    twin.ensure_running("provider")
     seconds = seconds_until(partial(_caught_up, twin), 60)
     ratios = [one / other for one, other in zip(_p95s(without), _p95s(healthy), strict=True)]
     ratio = geometric_mean(ratios)
@@ -91,12 +91,12 @@ def _p95s(answers: Sequence[Answer]) -> list[float]:
 
 
 @pytest.fixture
-def remembering(acme: Account, product: Product) -> Iterator[Product]:
+def product_with_memories(acme: Account, product: Product) -> Iterator[Product]:
     """Yield a product with memories to find and closed circuit breakers."""
-    product.have("valkey", "provider", "worker", "beat")
+    product.ensure_running("valkey", "provider", "worker", "beat")
     if "web" in product.running:
         product.kill("web")
-    product.have("web")
+    product.ensure_running("web")
     nodes = [{"text": f"Crate {n} holds lamps.", "user_id": "ann"} for n in range(50)]
     assert product.post("memory/write", {"nodes": nodes}).status == 201
     seconds_until(lambda: pending(product) == 0, 60)
@@ -108,17 +108,19 @@ def remembering(acme: Account, product: Product) -> Iterator[Product]:
 
 @pytest.mark.promise(16)
 def test_recall_succeeds_without_the_embedder(
-    remembering: Product, record_figure: RecordFigure
+    product_with_memories: Product, record_figure: RecordFigure
 ) -> None:
     """While the provider hangs, searches return results by keywords in time, and report it."""
     for number in range(20):  # warm up each process
-        assert remembering.post("memory/search", {"query": f"Lamp {number}?"}).status == 200
-    remembering.signal("provider", signal.SIGSTOP)
-    waited, then = tried(remembering, 0)
+        assert (
+            product_with_memories.post("memory/search", {"query": f"Lamp {number}?"}).status == 200
+        )
+    product_with_memories.signal("provider", signal.SIGSTOP)
+    waited, then = measure_searches(product_with_memories, 0)
     assert len(waited) <= 20, "the circuit opened, in each of two processes"
     rounds = [percentile(then, 0.99)]
     while rounds[-1] > limit(0.150) and len(rounds) < 4:  # other processes only add to the time
-        probes, then = tried(remembering, RECALLS * len(rounds))
+        probes, then = measure_searches(product_with_memories, RECALLS * len(rounds))
         assert len(probes) <= PROBES, "it stayed open"
         waited += probes
         rounds.append(percentile(then, 0.99))
@@ -130,7 +132,7 @@ def test_recall_succeeds_without_the_embedder(
     assert min(rounds) <= limit(0.150)
 
 
-def tried(product: Product, start: int) -> tuple[list[float], list[float]]:
+def measure_searches(product: Product, start: int) -> tuple[list[float], list[float]]:
     """Return the seconds of searches that waited for the embedder, and of those that did not.
 
     Each search reports either a timeout or an open circuit.

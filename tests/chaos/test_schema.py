@@ -14,13 +14,13 @@ from tests.chaos.product import Product
 from tests.promises.plugin import RecordFigure
 
 # The runs of five minutes, which precede a release, are part of `make long`.
-UNDER_FIRE = [pytest.mark.chaos, pytest.mark.promise(31)]
+CHAOS_MARKS = [pytest.mark.chaos, pytest.mark.promise(31)]
 WITH_KEY = [
-    pytest.param(amount(120, 30), marks=UNDER_FIRE),
+    pytest.param(amount(120, 30), marks=CHAOS_MARKS),
     pytest.param(300, marks=pytest.mark.long),
 ]
 WITHOUT = [
-    pytest.param(amount(60, 45), marks=UNDER_FIRE),
+    pytest.param(amount(60, 45), marks=CHAOS_MARKS),
     pytest.param(300, marks=pytest.mark.long),
 ]
 
@@ -30,7 +30,7 @@ PHASES = "examples,coverage,fuzzing,stateful"
 
 def examine(product: Product, seconds: int, *more: str) -> str:
     """Run all checks for this time; fail if one finds an error. Return the number of cases."""
-    product.have("valkey", "provider", "web", "worker", "beat")
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
     done = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"),

@@ -30,7 +30,7 @@ from kmapp.runtime.embedded.postgres import Postgres
 from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.chaos.conftest import Place, connected_to
+from tests.chaos.conftest import ChaosServer, connected_to
 from tests.chaos.measure import WHOLE
 from tests.promises.plugin import RecordFigure
 
@@ -55,18 +55,21 @@ WHERE NOT granted AND usename = %s AND pg_stat_activity.datname = current_databa
 
 
 @pytest.fixture
-def first(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
+def first(chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
     """Connect this process to a database of the first release."""
     name, roles = "first", embedded.ROLES
     provision(
-        place.postgres.url(), database=name, owner=Login(roles["owner"]), app=Login(roles["app"])
+        chaos_server.postgres.url(),
+        database=name,
+        owner=Login(roles["owner"]),
+        app=Login(roles["app"]),
     )
     dump = gzip.decompress((FIRST / "kmapp.sql.gz").read_bytes())
-    with psycopg.connect(place.postgres.url(roles["owner"], name), autocommit=True) as owner:
+    with psycopg.connect(chaos_server.postgres.url(roles["owner"], name), autocommit=True) as owner:
         owner.execute(dump)
-    with django_db_blocker.unblock(), connected_to(place.postgres, name):
-        yield place.postgres
-    place.drop(name)
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name):
+        yield chaos_server.postgres
+    chaos_server.drop(name)
 
 
 @dataclass

@@ -23,10 +23,11 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
+from kmapp.runtime.gunicorn_worker import SILENCE
 from memory.models import MemoryEntry
 from tests import makers
-from tests.chaos.conftest import Place
-from tests.chaos.crash_middleware import CUT
+from tests.chaos.conftest import ChaosServer
+from tests.chaos.crash_middleware import CRASH_HEADER
 from tests.chaos.measure import amount, long, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import RecordFigure
@@ -39,6 +40,9 @@ PAGES = ("/", "/v1/health", "/memory/", "/review/")  # none redirects a user who
 CALLS = 100  # of another client
 MEGABYTE = 2**20
 PAUSE = 0.5  # seconds between two bodies that are too large
+SILENT_CLIENTS = 12
+# One process may accept all of them, and its four threads serve them in turn. One turn is spare.
+SILENT_SECONDS = (SILENT_CLIENTS / 4 + 1) * SILENCE
 EXPECTED_REFUSALS = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
 
 
@@ -49,7 +53,7 @@ def ask_until_answered(product: Product, body: Any, **headers: str) -> Answer:
     """Repeat a request until there is a response, as a client does."""
     for _each in range(100):
         try:
-            return product.ask("POST", "memory/store", body, **headers)
+            return product.request("POST", "memory/store", body, **headers)
         except OSError:
             time.sleep(0.1)
     raise AssertionError("no answer in a hundred tries")
@@ -60,7 +64,7 @@ def test_write_with_a_lost_response_can_be_retried(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     """Half of the writes have a client_id, half an idempotency key."""
-    product.have("valkey", "provider", "web")
+    product.ensure_running("valkey", "provider", "web")
     with acting(acme):
         before = Commit.objects.of(acme).count()
     for number in range(CUTS):
@@ -69,7 +73,7 @@ def test_write_with_a_lost_response_can_be_retried(
         known = {"Idempotency_Key": name} if number % 2 else {}
         body |= {} if known else {"client_id": name}
         with pytest.raises(OSError, match=r".*"):
-            product.ask("POST", "memory/store", body, **known, **{CUT: "now"})
+            product.request("POST", "memory/store", body, **known, **{CRASH_HEADER: "now"})
         with acting(acme):
             [entry] = MemoryEntry.objects.of(acme).filter(content=body["text"])
         again = [ask_until_answered(product, body, **known) for _each in range(2)]
@@ -86,24 +90,24 @@ def test_write_with_a_lost_response_can_be_retried(
 
 @pytest.mark.promise(15)
 def test_full_database_returns_503(
-    product: Product, acme: Account, place: Place, record_figure: RecordFigure
+    product: Product, acme: Account, chaos_server: ChaosServer, record_figure: RecordFigure
 ) -> None:
-    product.have("valkey", "provider")
+    product.ensure_running("valkey", "provider")
     if "web" in product.running:
         product.kill("web")  # which closes its connections
-    product.have("web")
+    product.ensure_running("web")
 
     session = signed_in(acme)
 
     def ask(number: int) -> Answer:
         if number % 3 == 0:
-            return product.ask("GET", PAGES[number // 3 % len(PAGES)], Cookie=session)
+            return product.request("GET", PAGES[number // 3 % len(PAGES)], Cookie=session)
         if number % 3 == 1:
             return product.post("memory/search", {"query": f"Dock {number}?"})
         return product.post("memory/store", {"text": f"Note {number}.", "user_id": "ann"})
 
     with ExitStack() as stack:
-        take_all_but(2, place, stack)
+        take_all_but(2, chaos_server, stack)
         with ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(ask, range(QUESTION_COUNT)))
     back = seconds_until(
@@ -124,9 +128,9 @@ def signed_in(account: Account) -> str:
     return f"{settings.SESSION_COOKIE_NAME}={person.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
-def take_all_but(few: int, place: Place, stack: ExitStack) -> None:
+def take_all_but(few: int, chaos_server: ChaosServer, stack: ExitStack) -> None:
     """Hold so many connections to the server that only a few are left."""
-    counter = stack.enter_context(psycopg.connect(place.postgres.url(), autocommit=True))
+    counter = stack.enter_context(psycopg.connect(chaos_server.postgres.url(), autocommit=True))
 
     def one(query: str) -> int:
         row = counter.execute(query).fetchone()
@@ -137,7 +141,7 @@ def take_all_but(few: int, place: Place, stack: ExitStack) -> None:
     while one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") < (
         most - few
     ):
-        stack.enter_context(psycopg.connect(place.postgres.url()))
+        stack.enter_context(psycopg.connect(chaos_server.postgres.url()))
 
 
 # --- Large and slow requests ----------------------------------------------------------------------
@@ -189,14 +193,23 @@ UNFINISHED_REQUESTS = (
 
 @pytest.mark.promise(33)
 def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
-    """More clients than threads stop sending, in the head, the body or a form."""
-    product.have("valkey", "provider", "web")
-    with ExitStack() as lines:
-        for number in range(12):
-            line = lines.enter_context(socket.create_connection(("127.0.0.1", product.port)))
+    """More clients than threads stop sending, in the head, the body or a form.
+
+    Others are served, and each silent client is answered or disconnected.
+    """
+    product.ensure_running("valkey", "provider", "web")
+    lines: list[socket.socket] = []
+    with ExitStack() as stack:
+        for number in range(SILENT_CLIENTS):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", product.port)))
             line.sendall(UNFINISHED_REQUESTS[number % len(UNFINISHED_REQUESTS)])
+            lines.append(line)
+        deadline = time.monotonic() + SILENT_SECONDS
         time.sleep(1)
-        assert product.ask("GET", "health").status == HTTPStatus.OK
+        assert product.request("GET", "health").status == HTTPStatus.OK
+        for line in lines:
+            seconds = max(deadline - time.monotonic(), 0)
+            assert select([line], [], [], seconds)[0], "neither answered nor disconnected"
 
 
 def memory_of(leader: int) -> list[int]:
@@ -211,7 +224,7 @@ def memory_of(leader: int) -> list[int]:
 def test_large_upload_blocks_no_other_request(
     product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
-    product.have("valkey", "provider", "web")
+    product.ensure_running("valkey", "provider", "web")
 
     def p95() -> float:
         body = [{"query": f"Dock {number}?", "user_id": "ann"} for number in range(CALLS)]

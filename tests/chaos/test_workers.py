@@ -12,7 +12,7 @@ import pytest
 from kmapp.accounts.models import Account
 from kmapp.outbox.tasks import SLICE_SECONDS
 from tests import makers
-from tests.chaos.conftest import Apart
+from tests.chaos.conftest import SeparateProduct
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import WHOLE, amount, limit, long, seconds_until
 from tests.chaos.product import Answer, Jobs, Product
@@ -25,8 +25,8 @@ QUEUED = 500
 
 def start_jobs(product: Product, account: Account, count: int, seconds: float) -> Jobs:
     """Enqueue slow jobs and wait until one runs."""
-    product.have("valkey", "worker", "beat")
-    jobs = product.owe(account.pk, handlers.SLOW, count, seconds=seconds)
+    product.ensure_running("valkey", "worker", "beat")
+    jobs = product.publish_jobs(account.pk, handlers.SLOW, count, seconds=seconds)
     seconds_until(lambda: bool(jobs.starts()), 20)
     time.sleep(seconds / 3)
     return jobs
@@ -55,7 +55,7 @@ def test_job_survives_a_killed_worker(
     jobs = start_jobs(product, acme, 1, seconds=3)
     product.kill("worker")
     killed = time.monotonic()
-    product.have("worker")
+    product.ensure_running("worker")
     seconds_until(lambda: jobs.effects() == [1], 60 - (time.monotonic() - killed))
     seconds = time.monotonic() - killed
     time.sleep(5)
@@ -75,7 +75,7 @@ def test_stopped_worker_loses_no_job(
     done = sum(jobs.effects())
     assert done == len(jobs.starts()), "started jobs are finished"
     assert done < 20, "it was stopped in between"
-    product.have("worker")
+    product.ensure_running("worker")
     seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
@@ -84,16 +84,18 @@ def test_stopped_worker_loses_no_job(
 
 @pytest.mark.promise(11)
 @long
-def test_worker_without_messages_restarts(apart: Apart, record_figure: RecordFigure) -> None:
+def test_worker_without_messages_restarts(
+    separate_product: SeparateProduct, record_figure: RecordFigure
+) -> None:
     """A worker is made to take no messages while alive, as after a restart of the broker."""
-    with apart() as (product, account):
+    with separate_product() as (product, account):
         jobs = start_jobs(product, account, 1, seconds=1)
         seconds_until(product.is_idle, 60)  # a busy worker would be restarted only after minutes
         time.sleep(SLICE_SECONDS + 1)  # the task has found nothing more and ended
         worker = product.running["worker"]
         children = {start[1] for start in jobs.starts()}
         os.kill(worker.pid, handlers.STUCK)
-        more = product.owe(account.pk, handlers.SLOW, 20, seconds=0)
+        more = product.publish_jobs(account.pk, handlers.SLOW, 20, seconds=0)
         seconds = seconds_until(more.have_all_run, 120)
         assert more.effects() == [1] * 20
         assert worker.poll() is None, "it is the same process"
@@ -104,10 +106,10 @@ def test_worker_without_messages_restarts(apart: Apart, record_figure: RecordFig
 @long
 @pytest.mark.promise(24)
 def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) -> None:
-    product.have("valkey", "worker", "beat")
+    product.ensure_running("valkey", "worker", "beat")
     rival = makers.account(f"Rival of {acme.name}")
     batches = [
-        product.owe(account.pk, handlers.LOOK, 10)
+        product.publish_jobs(account.pk, handlers.LOOK, 10)
         for _turn in range(10)
         for account in (acme, rival)
     ]
@@ -130,7 +132,7 @@ def test_flushed_broker_loses_no_job(
 
     All writes return 201, and all jobs are done within 120 s.
     """
-    product.have("valkey", "provider", "web", "worker", "beat")
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
     stop, answers = Event(), list[Answer]()
 
     def write() -> None:
@@ -143,7 +145,7 @@ def test_flushed_broker_loses_no_job(
     with ThreadPoolExecutor(1) as thread:
         writing = thread.submit(write)
         product.signal("worker", signal.SIGSTOP)  # so that all of them are still queued
-        jobs = product.owe(acme.pk, handlers.SLOW, QUEUED, seconds=0)
+        jobs = product.publish_jobs(acme.pk, handlers.SLOW, QUEUED, seconds=0)
         time.sleep(2)
         before = len(answers)
         product.kill("valkey")
@@ -151,7 +153,7 @@ def test_flushed_broker_loses_no_job(
         time.sleep(5)
         without = len(answers) - before
         shutil.rmtree(product.valkey.data)
-        product.have("valkey")
+        product.ensure_running("valkey")
         back = time.monotonic()
         time.sleep(3)
         stop.set()

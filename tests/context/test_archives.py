@@ -92,8 +92,8 @@ def test_redacted_data_is_not_archived(agent: Agent, acme: Account) -> None:
 
 def test_passages_fit_their_budget(agent: Agent) -> None:
     uuid = send(agent)["archive"]["uuid"]
-    for settled in (False, True):  # before and after embedding
-        if settled:
+    for is_embedded in (False, True):  # before and after embedding
+        if is_embedded:
             makers.settle()
         answer = agent.get(f"tool-results/{uuid}", query="How hot is the kiln?", max_tokens=400)
         assert FACT in answer["content"]

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.promise(21)
 
 NONCE = "ab" * 8
 ARCHIVE = UUID(int=1)
-HALVES = re.compile(r"[\ud800-\udfff]")  # lone surrogates
-FITTED = 500  # at least this many of 1,000 generated calls must fit
+LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
+MIN_FITTED = 500  # of 1,000 generated calls
 CANDIDATES = 2_000
 ODD = st.sampled_from(["</references>", "👨‍👩‍👧‍👦 [m-19] ", "🇨🇳", "茶室 tea ", "e\u0301", "【3】"])
 texts = st.lists(st.one_of(words, ODD), max_size=12).map("".join)
@@ -96,7 +96,7 @@ policies = st.builds(
 )
 
 
-def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
+def count_independently(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
     """Count each text, and four tokens per message, independently of the product."""
 
     def of(content: Any) -> int:
@@ -121,7 +121,7 @@ def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
     )
 
 
-def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
+def build_sent_call(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
     history = [row.message for row in draft.rows]
     messages = build_messages("openai", draft.prefix, draft.tail, history)
     return messages, [tool.schema for tool in draft.tools]
@@ -141,7 +141,7 @@ def fit(call_input: CallInput, policy: AssemblyPolicy) -> Draft | BudgetExceeded
 
 def serialize(outcome: Draft | BudgetExceeded) -> str:
     if isinstance(outcome, Draft):
-        return json.dumps([whole(outcome), build_report(outcome)])
+        return json.dumps([build_sent_call(outcome), build_report(outcome)])
     return str(outcome)
 
 
@@ -162,7 +162,7 @@ def test_calls_fit_their_budget_and_parts_add_up(record_figure: RecordFigure) ->
 
     each()
     record_figure(f"{outcomes[Draft]} of {outcomes.total()} calls fitted, the others were refused")
-    assert outcomes[Draft] >= FITTED
+    assert outcomes[Draft] >= MIN_FITTED
 
 
 @pytest.mark.parametrize("window", [600, 3_000, 100_000])
@@ -205,10 +205,10 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
 def check(draft: Draft) -> None:
     """Check the budget by an independent count, and that the report adds up."""
     call_input = draft.call_input
-    messages, tools = whole(draft)
+    messages, tools = build_sent_call(draft)
     report = build_report(draft)
     estimated = report["estimated_tokens"]
-    assert estimated["total"] == counted(messages, tools) <= call_input.budget
+    assert estimated["total"] == count_independently(messages, tools) <= call_input.budget
     assert estimated["total"] == sum(estimated[name] for name in SECTIONS)
     for name in SECTIONS:
         items = [item["tokens"] for item in report["items"] if item["section"] == name]
@@ -217,7 +217,7 @@ def check(draft: Draft) -> None:
     assert report["prefix_tokens"] + middle + report["tail_tokens"] == estimated["total"]
     assert unpaired(messages) == unpaired(list(call_input.messages))
     assert messages[-1] == call_input.messages[-1]
-    assert not HALVES.search(json.dumps([messages, tools], ensure_ascii=False))
+    assert not LONE_SURROGATES.search(json.dumps([messages, tools], ensure_ascii=False))
 
 
 @given(snippets())

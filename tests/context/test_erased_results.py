@@ -88,11 +88,11 @@ def test_rest_of_the_call_is_erased_with_the_user(agent: Agent, acme: Account) -
     assert count_bodies(acme, "How does the safe open?") == 0
 
 
-@pytest.mark.parametrize("way", ["placeholder", "loaded"])
-def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, way: str) -> None:
+@pytest.mark.parametrize("form", ["placeholder", "loaded"])
+def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, form: str) -> None:
     archived = archive_result(agent)
     messages = conversation(archived["content"])
-    if way == "loaded":  # the arguments of the load call name the archive
+    if form == "loaded":  # the arguments of the load call name the archive
         messages = loaded_part(archived, "with a sparrow")
     assemble(agent, messages)
     assert count_bodies(acme, "sparrow") == 1
@@ -205,9 +205,11 @@ def test_lookup_keys_are_keyed_digests(agent: Agent, acme: Account, rival: Accou
     archive_result(agent)
     assemble(agent, conversation(SECRET))
     with acting(acme):
-        [marks] = ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
+        [lookup_keys] = (
+            ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
+        )
         [archive] = ToolResultArchive.objects.of(acme)
-    assert marks == [archive.sent_sha256]
+    assert lookup_keys == [archive.sent_sha256]
     assert archive.sha256 not in archive.lookup_keys()
     assert UUID(archive.lookup_keys()[0]) == archive.pk
 
@@ -218,8 +220,8 @@ def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
         erase_all(acme)
     [sql] = [each["sql"] for each in queries if '"results" &&' in each["sql"]]
     with acting(acme), connection.cursor() as cursor:
-        for dear in ("seqscan", "bitmapscan"):  # with few rows, other plans are cheaper
-            cursor.execute(f"SET LOCAL enable_{dear} = off")
+        for plan_type in ("seqscan", "bitmapscan"):  # with few rows, other plans are cheaper
+            cursor.execute(f"SET LOCAL enable_{plan_type} = off")
         cursor.execute("EXPLAIN " + sql)
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "bodies_with_results" in plan

@@ -16,7 +16,7 @@ from knowledge.benchmarks.search_quality import Question
 from memory.benchmarks.offline_retrieval import Vectors
 from tests.agent import Agent
 from tests.fake_provider import vector_of
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 
 
 def cells(row: str) -> list[str]:

@@ -67,36 +67,40 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
     manual = {"source": {"name": "manual", "kind": "file_set"}, "documents": [page]}
     body = {"messages": MESSAGES, "user_id": "mira", **LONG_DEADLINES}
     memories, documents = {**body, "sources": ["memory"]}, {**body, "sources": ["knowledge"]}
-    with served() as near, served() as far:
-        settings.REMOTE_BASE_URLS = [far]
-        post(near, own_key, "memory/store", {**memory, "text": "Our kiln fires at 900."})
-        post(far, foreign_key, "memory/store", memory)
-        post(far, foreign_key, "knowledge/ingest", manual)
-        use_remote(acme, far, foreign_key, "memory", "knowledge")
-        there = post(near, own_key, "context/assemble", memories)["context_cost"]
+    with served() as local, served() as remote:
+        settings.REMOTE_BASE_URLS = [remote]
+        post(local, own_key, "memory/store", {**memory, "text": "Our kiln fires at 900."})
+        post(remote, foreign_key, "memory/store", memory)
+        post(remote, foreign_key, "knowledge/ingest", manual)
+        use_remote(acme, remote, foreign_key, "memory", "knowledge")
+        there = post(local, own_key, "context/assemble", memories)["context_cost"]
         [cited] = there["citations"]
         assert (cited["remote"], cited["kind"], cited["trust"]) == (
-            far,
+            remote,
             "memory_entry",
             "semi_trusted",
         )
         assert decision(there, "km_remote") == {
             "action": "km_remote",
             "source": "memory",
-            "remote": far,
+            "remote": remote,
             "found": 1,
         }
-        cost = post(near, own_key, "context/assemble", documents)["context_cost"]
+        cost = post(local, own_key, "context/assemble", documents)["context_cost"]
         assert decision(cost, "km_fallback_local") is None
         [cited] = cost["citations"]
-        assert (cited["remote"], cited["kind"], cited["title"]) == (far, "knowledge_chunk", "Kiln")
-    with served() as near:  # the remote no longer runs
-        answer = post(near, own_key, "context/assemble", memories)
+        assert (cited["remote"], cited["kind"], cited["title"]) == (
+            remote,
+            "knowledge_chunk",
+            "Kiln",
+        )
+    with served() as local:  # the remote no longer runs
+        answer = post(local, own_key, "context/assemble", memories)
     here = answer["context_cost"]
     fallback = decision(here, "km_fallback_local")
     assert (fallback["source"], fallback["remote"], fallback["code"]) == (
         "memory",
-        far,
+        remote,
         "km_provider_error",
     )
     [cited] = here["citations"]
@@ -116,9 +120,9 @@ def test_failing_remote_falls_back_to_local(
     acme: Account, agent: Agent, provider: FakeProvider, settings: Settings, mode: str, code: str
 ) -> None:
     agent.store("Our kiln fires at 900.", user_id="mira")
-    with FakeProvider().serving() as far:
-        far.become(mode, delay=0.1)
-        base = far.url.removesuffix("/v1")
+    with FakeProvider().serving() as remote:
+        remote.become(mode, delay=0.1)
+        base = remote.url.removesuffix("/v1")
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         policy = {"retrieval_ms": 1_000 if code == "km_timeout" else 10_000}
@@ -131,9 +135,9 @@ def test_failing_remote_falls_back_to_local(
 def test_circuit_opens_for_a_failing_remote(
     acme: Account, provider: FakeProvider, settings: Settings
 ) -> None:
-    with FakeProvider().serving() as far:
-        far.become("error")
-        base = far.url.removesuffix("/v1")
+    with FakeProvider().serving() as remote:
+        remote.become("error")
+        base = remote.url.removesuffix("/v1")
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
 
@@ -147,9 +151,9 @@ def test_circuit_opens_for_a_failing_remote(
 
         # Timeouts after a shorter deadline than the account's do not open the circuit.
         assert "km_circuit_open" not in get_codes(1_999)
-        requests = far.requests
+        requests = remote.requests
         assert get_codes(10_000)[-1] == "km_circuit_open"
-        assert far.requests == requests + settings.BREAKER_FAIL_MAX
+        assert remote.requests == requests + settings.BREAKER_FAIL_MAX
     endpoint = {"endpoint": base.removeprefix("http://")}
     assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", endpoint) is None
 
@@ -255,14 +259,14 @@ def test_concurrent_change_does_not_send_the_key_to_another_address(
 
 
 def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Settings) -> None:
-    with FakeProvider().serving() as far:
-        base = far.url.removesuffix("/v1")
+    with FakeProvider().serving() as remote:
+        base = remote.url.removesuffix("/v1")
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         settings.REMOTE_BASE_URLS = []
         report = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report
         assert decision(report, "km_fallback_local")
-        assert far.requests == 0
+        assert remote.requests == 0
 
 
 def test_former_secret_key_decrypts_while_configured(

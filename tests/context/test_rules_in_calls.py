@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.providers.errors import ProviderTimeout
 from tests.agent import Agent
 from tests.context.builders import tool
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 
 TOOLS = [tool(name) for name in ("search", "pay", "mail")]
 MESSAGES = [{"role": "user", "content": "I want my money back."}]
@@ -22,16 +22,16 @@ REFUND = {"intent": "refund"}
 def rules(acme: Account) -> dict[str, Any]:
     """Two active rules, one in shadow mode, one of another scope."""
     return {
-        "no pay": rule(acme, "No pay", "active", when=REFUND, then={"tool": {"deny": ["pay"]}}),
-        "as json": rule(
+        "no pay": add_rule(acme, "No pay", "active", when=REFUND, then={"tool": {"deny": ["pay"]}}),
+        "as json": add_rule(
             acme,
             "Show JSON",
             "active",
             when={**REFUND, "agent_id": "bot"},
             then={"output": {"format": "json"}, "tool": {"prefer": ["pay", "mail"]}},
         ),
-        "watches": rule(acme, "No mail", "shadow", when={}, then={"tool": {"deny": ["mail"]}}),
-        "other": rule(
+        "watches": add_rule(acme, "No mail", "shadow", when={}, then={"tool": {"deny": ["mail"]}}),
+        "other": add_rule(
             acme, "Else", "active", when={}, then={"tool": {"deny": ["mail"]}}, scope="x"
         ),
     }
@@ -63,7 +63,7 @@ def test_matching_rules_are_applied_cited_and_counted(agent: Agent, rules: dict[
 
 
 def test_allow_list_with_none_of_the_offered_tools_leaves_none(agent: Agent, acme: Account) -> None:
-    rule(acme, "Read only", "active", when={}, then={"tool": {"allow": ["read"]}})
+    add_rule(acme, "Read only", "active", when={}, then={"tool": {"allow": ["read"]}})
     answer = assemble(agent)
     assert not answer.get("tools")
     [removed] = answer["context_cost"]["decisions"]

@@ -146,8 +146,8 @@ def test_period_is_read_by_an_index(acme: Account) -> None:
     ):
         calculate_totals(period)
         # Without scans and sorts the planner has to use the index, however few the rows.
-        for dear in ("seqscan", "bitmapscan", "sort"):
-            cursor.execute(f"SET LOCAL enable_{dear} = off")
+        for plan_type in ("seqscan", "bitmapscan", "sort"):
+            cursor.execute(f"SET LOCAL enable_{plan_type} = off")
         cursor.execute("EXPLAIN " + statements[0]["sql"])
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "reports_and_decisions" in plan

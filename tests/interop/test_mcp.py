@@ -31,7 +31,7 @@ from knowledge.models import KnowledgeChunk
 from tests import makers
 from tests.interop.conftest import Run
 from tests.kernel.test_api_routes import VIEWS
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 
 pytestmark = pytest.mark.usefixtures("module_commits")
 

@@ -115,7 +115,9 @@ def test_a_key_without_the_scope_is_forbidden(site: str, reader: str) -> None:
     assert refused.value.code == "missing_scope"
 
 
-def answering(*answers: httpx.Response | Exception) -> tuple[httpx.Client, list[httpx.Request]]:
+def build_mock_client(
+    *answers: httpx.Response | Exception,
+) -> tuple[httpx.Client, list[httpx.Request]]:
     """Return an HTTP client that gives these answers in turn, and the requests it got."""
     requests: list[httpx.Request] = []
     left = iter(answers)
@@ -138,20 +140,20 @@ def error(status: int, code: str = "", **headers: str) -> httpx.Response:
 def test_retries_with_the_same_idempotency_key() -> None:
     fine = httpx.Response(201, json={"id": "1"})
     lost = httpx.ConnectError("lost")
-    http, requests = answering(error(503), lost, error(409, "idempotency_in_flight"), fine)
+    http, requests = build_mock_client(error(503), lost, error(409, "idempotency_in_flight"), fine)
     assert Client("", "km_x", http=http, retry=QUICK).store("Tea.") == {"id": "1"}
     assert len(requests) == 4
     assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
 
 
 def test_any_post_is_retried_with_the_same_idempotency_key() -> None:
-    http, requests = answering(error(503), httpx.Response(200, json={}))
+    http, requests = build_mock_client(error(503), httpx.Response(200, json={}))
     Client("", "km_x", http=http, retry=QUICK).request("POST", "/v1/memory/write", {"nodes": []})
     assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
 
 
 def test_base_url_applies_to_the_given_http_client() -> None:
-    http, requests = answering(httpx.Response(200, json={}))
+    http, requests = build_mock_client(httpx.Response(200, json={}))
     Client("http://other.example", "km_x", http=http).health()
     assert requests[0].url == "http://other.example/v1/health"
 
@@ -174,14 +176,14 @@ def test_base_url_applies_to_the_given_http_client() -> None:
 def test_gives_up_after_some_attempts(
     answer: httpx.Response | Exception, expected: type[Exception], attempts: int
 ) -> None:
-    http, requests = answering(*[answer] * 4)
+    http, requests = build_mock_client(*[answer] * 4)
     with pytest.raises(expected):
         Client("", "km_x", http=http, retry=QUICK).search("tea")
     assert len(requests) == attempts
 
 
 def test_a_response_that_is_not_json_is_an_error() -> None:
-    http, _ = answering(httpx.Response(200, text="<html>"))
+    http, _ = build_mock_client(httpx.Response(200, text="<html>"))
     with pytest.raises(ServerError, match="base_url"):
         Client("", "km_x", http=http).search("tea")
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from context.archives.placeholders import Archived, render_placeholder
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 
 Body = Mapping[str, Any]
 NAME = re.compile(r"\{(\w+)\}")
@@ -17,7 +17,7 @@ EXAMPLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("bodies.yaml"
 SHARED = EXAMPLES.pop("shared")
 
 
-def fill_names(value: Any, names: Names) -> Any:
+def fill_names(value: Any, names: ObjectIds) -> Any:
     """Replace `{name}` in all texts by the field `name` of `names`."""
     if isinstance(value, dict):
         return {key: fill_names(each, names) for key, each in value.items()}
@@ -32,13 +32,13 @@ def fill_names(value: Any, names: Names) -> Any:
     return value
 
 
-def _render_placeholder(names: Names) -> str:
+def _render_placeholder(names: ObjectIds) -> str:
     archived = Archived(
         uuid=names.archive, tool_name="t", query="", time="", length=1, summary="", sources=()
     )
     return render_placeholder(archived, "en")
 
 
-BODIES: dict[str, Callable[[Names], Sequence[Body]]] = {
+BODIES: dict[str, Callable[[ObjectIds], Sequence[Body]]] = {
     route: partial(fill_names, bodies) for route, bodies in EXAMPLES.items()
 }

@@ -5,7 +5,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account
 from kmapp.providers.models import EmbeddingModel as Form
 from tests.kernel.filled_account import fill_account
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 
 
 @pytest.fixture
@@ -29,5 +29,5 @@ def sender(agent: Client, settings: Settings) -> Client:
 
 
 @pytest.fixture
-def names(acme: Account, sender: Client) -> Names:
+def names(acme: Account, sender: Client) -> ObjectIds:
     return fill_account(acme, sender)

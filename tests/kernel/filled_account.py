@@ -9,19 +9,19 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from tests import makers
 from tests.kernel.bodies import SHARED
-from tests.kernel.names import Names, list_actor_names
+from tests.kernel.names import ObjectIds, collect_ids
 from tests.web.proposals import propose
 from tests.web.staff import fill
 
 
-def fill_account(account: Account, agent: Client) -> Names:
+def fill_account(account: Account, agent: Client) -> ObjectIds:
     """Create rows of every kind; the agent may change the memory, the archive and the run."""
     with acting(account):
         Account.objects.filter(pk=account.pk).update(redact=[])  # text must come back unchanged
     entry = fill(account)[0]
     member = makers.member(account, "mira", role="admin")
     waiting = propose(account, "Acme wants everyone to know this.")[0]
-    foreign_names = list_actor_names(account, entry=entry, proposal=waiting, member=member)
+    foreign_names = collect_ids(account, entry=entry, proposal=waiting, member=member)
 
     def create(path: str, **body: Any) -> Any:
         return agent.post(f"/v1/{path}", body, "application/json").json()

@@ -24,7 +24,7 @@ from rules.models import Rule, RuleDecision, RulePromotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class ObjectIds:
     """One id or name of each kind of object."""
 
     account: UUID
@@ -61,14 +61,14 @@ class Names:
     ranking: UUID
 
 
-def list_actor_names(
+def collect_ids(
     account: Account, *, entry: MemoryEntry, proposal: MemoryEntry, member: User
-) -> Names:
+) -> ObjectIds:
     """Return the first id of each kind, after marking the first delivery as failed."""
     with acting(account):
         delivery = Delivery.objects.of(account)[0]
         Delivery.objects.filter(pk=delivery.pk).update(failed_at=delivery.due_at)
-        return Names(
+        return ObjectIds(
             account=account.pk,
             slug=account.slug,
             entry=entry.pk,

@@ -17,7 +17,7 @@ from memory.models import MemoryEntry
 from rules.actions.promotion_requests import request_or_promote
 from rules.actions.state_changes import StateChange
 from tests import makers
-from tests.rules.builders import gate, watched
+from tests.rules.builders import add_promotable_rule, set_gate
 from tests.web.proposals import propose
 
 FAILING = "tests.notifications.failing"
@@ -55,8 +55,8 @@ def contradict(account: Account) -> None:
 
 
 def ask_for_promotion(account: Account) -> None:
-    rule = watched(account)
-    gate(account, second_person=True)
+    rule = add_promotable_rule(account)
+    set_gate(account, second_person=True)
     author = makers.member(account, "rita", role="editor")
     decision = StateChange(
         account_id=account.pk,

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.kernel.bodies import fill_names
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 from tests.routes import ALL_ROUTES
 
 # POST comes last, because the next page shows its notice.
@@ -29,7 +29,7 @@ class Probe:
     """The kind of id in the address, the queries, forms or bodies to send, the refusals."""
 
     pk: str
-    sent: Callable[[Names], Sequence[Fields]]
+    sent: Callable[[ObjectIds], Sequence[Fields]]
     refused: frozenset[int]
 
 

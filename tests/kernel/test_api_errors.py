@@ -13,7 +13,7 @@ from rest_framework import exceptions as drf
 
 from kmapp.api.errors import translate_error
 from kmapp.errors import Conflict, OverBudget
-from tests.hostile import HOSTILE, MARK, Hostile, body_with
+from tests.hostile import HOSTILE, MARK, Hostile, build_body
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
@@ -129,7 +129,7 @@ def test_unknown_path_or_host_returns_json(client: Client, settings: Any) -> Non
 @pytest.mark.django_db
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
 def test_hostile_body_is_rejected_or_returned_unchanged(agent: Client, hostile: Hostile) -> None:
-    body = body_with(hostile, {"text": "ok", "metadata": MARK})
+    body = build_body(hostile, {"text": "ok", "metadata": MARK})
     answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
     if hostile.refused:
         assert answer.status_code == 400

@@ -61,7 +61,7 @@ def step_clock(by: timedelta) -> None:
     run_sql("UPDATE kmapp_clock SET seen_at = seen_at - %s, steady_at = steady_at - %s", by, by)
 
 
-def run_host(by: timedelta) -> None:
+def advance_monotonic_clock(by: timedelta) -> None:
     """Simulate that the host ran for this time, by moving its stored monotonic time back."""
     run_sql("UPDATE kmapp_clock SET ticks = ticks - %s", by.total_seconds())
 
@@ -86,11 +86,11 @@ def test_step_forward_is_followed_after_a_day_of_running(
     assert advance_clock() is False
     assert lag() > step - HOUR / 60
     for _ in range(23):  # the clock goes on, and so does the steady time
-        run_host(HOUR)
+        advance_monotonic_clock(HOUR)
         step_clock(HOUR)
         advance_clock()
         assert step - HOUR / 60 < lag() < step + HOUR / 60
-    run_host(HOUR)
+    advance_monotonic_clock(HOUR)
     step_clock(HOUR)
     advance_clock()
     assert lag() < HOUR / 60
@@ -115,7 +115,7 @@ def test_transient_step_leaves_no_trace(lag: Callable[[], timedelta]) -> None:
 
 
 def test_time_of_a_host_that_was_off_is_not_a_step(lag: Callable[[], timedelta]) -> None:
-    run_host(DAY)
+    advance_monotonic_clock(DAY)
     step_clock(DAY)
     advance_clock()
     assert lag() < HOUR / 60
@@ -143,7 +143,7 @@ def test_step_of_months_is_followed_when_two_hosts_run(lag: Callable[[], timedel
     advance_hosts()
     assert lag() > 39 * DAY
     for _ in range(25):
-        run_host(HOUR)
+        advance_monotonic_clock(HOUR)
         step_clock(HOUR)
         advance_hosts()
     assert lag() < HOUR / 60
@@ -179,16 +179,16 @@ def test_jobs_and_leases_from_before_a_step_back_are_not_stuck(
         rows.filter(pk=leased.pk).update(lease_token=uuid7(), lease_until=Now() + DAY, attempts=1)
         rows.filter(pk=failed.pk).update(due_at=Now() + DAY, attempts=4, last_error="timeout")
     tasks.sweep()
-    assert waits(acme)[0] > DAY - HOUR, "the clock did not go back"
+    assert list_waiting_times(acme)[0] > DAY - HOUR, "the clock did not go back"
     step_clock(-DAY)
     tasks.sweep()
-    in_queue, until_free, until_retry = waits(acme)
+    in_queue, until_free, until_retry = list_waiting_times(acme)
     assert in_queue < timedelta(seconds=2)
     assert until_free <= settings.OUTBOX_LEASE
     assert until_retry < timedelta(seconds=17)
 
 
-def waits(account: Account) -> list[timedelta]:
+def list_waiting_times(account: Account) -> list[timedelta]:
     """Return how long each delivery waits until it can be claimed."""
     with acting(account):
         rows = Delivery.objects.of(account).order_by("event__job_key")

@@ -21,10 +21,10 @@ from kmapp.database.cursors import prepared_cursor
 from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables
-from tests.hostile import REFUSED, STORED, Hostile, body_with
+from tests.hostile import REFUSED, STORED, Hostile, build_body
 from tests.kernel.bodies import BODIES
-from tests.kernel.names import Names
-from tests.kernel.places import Places, path_of, taking
+from tests.kernel.names import ObjectIds
+from tests.kernel.places import PlaceFinder, list_request_bodies, path_of
 from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import RecordFigure
@@ -38,7 +38,7 @@ ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone hi
 # Without the empty value: in a list, it would leave an empty list, which is valid.
 OTHERS = [each for each in REFUSED if each not in ALWAYS and each.raw]
 TEXTS = [each.text or "" for each in STORED]
-MEGABYTE, EACH = "x" * 2**20, 16  # every 16th field also gets a megabyte
+MEGABYTE, MEGABYTE_INTERVAL = "x" * 2**20, 16  # every 16th field also gets a megabyte
 # The mark at both ends of a sent text, by which it is found in the database.
 NAMED = re.compile(r"km\d{6}")
 WORDS = IndexedDocument._meta.db_table
@@ -61,9 +61,9 @@ def schema(client: Client) -> Any:
 
 
 def test_every_route_with_a_body_accepts_its_example(
-    schema: Any, sender: Client, names: Names
+    schema: Any, sender: Client, names: ObjectIds
 ) -> None:
-    routes = taking(schema)
+    routes = list_request_bodies(schema)
     assert routes.keys() == BODIES.keys()
     assert {name.partition(":")[0] for name in routes} == set(APPS)
     for name, (method, _) in routes.items():
@@ -77,11 +77,11 @@ def test_every_route_with_a_body_accepts_its_example(
                 transaction.set_rollback(True)
 
 
-def test_examples_reach_every_field(schema: Any, names: Names) -> None:
-    places = Places(schema)
-    for name, (_, shape) in taking(schema).items():
-        results = places.of(shape, BODIES[name](names))
-        assert places.named(shape) - results.keys() == set(), name
+def test_examples_reach_every_field(schema: Any, names: ObjectIds) -> None:
+    finder = PlaceFinder(schema)
+    for name, (_, shape) in list_request_bodies(schema).items():
+        results = finder.build_marked_bodies(shape, BODIES[name](names))
+        assert finder.list_places(shape) - results.keys() == set(), name
 
 
 # --- Hostility ------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ class Attack:
         self.reads = view.scopes[method].value.endswith(":read")
         self.writes = view.idempotent and name not in STORES_NOTHING
         self.wrong: list[Any] = []
-        self.kept: set[str] = set()
+        self.stored_fields: set[str] = set()
 
     def send(self, hostile: Hostile, body: Any) -> Any:
-        whole = body_with(hostile, body)
+        whole = build_body(hostile, body)
         return self.client.generic(self.method, self.path, whole, "application/json")
 
     def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:
@@ -177,33 +177,38 @@ class Attack:
                 each for each in find_stored(mark) if not at.startswith(DERIVED.get(each[0], "no"))
             ]
         if results:
-            self.kept.add(at)
+            self.stored_fields.add(at)
         if left := find_altered(text, results):
             self.wrong.append((self.path, at, text[:80], left))
 
 
 @pytest.mark.parametrize("app", APPS)
 def test_every_field_of_every_route_survives_hostile_values(
-    app: str, schema: Any, sender: Client, names: Names, acme: Account, record_figure: RecordFigure
+    app: str,
+    schema: Any,
+    sender: Client,
+    names: ObjectIds,
+    acme: Account,
+    record_figure: RecordFigure,
 ) -> None:
     """Send to each field NUL, a lone surrogate, another invalid value, and valid hostile texts."""
-    others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
+    others, texts, numbers, finder = cycle(OTHERS), cycle(TEXTS), count(), PlaceFinder(schema)
     attacks: dict[str, Attack] = {}
     request_count = 0
-    for name, (method, shape) in taking(schema).items():
+    for name, (method, shape) in list_request_bodies(schema).items():
         if name.partition(":")[0] != app:
             continue
         attack = attacks[name] = Attack(sender, acme, name, method, path_of(name, names))
-        for at, bodies in places.of(shape, BODIES[name](names)).items():
+        for at, bodies in finder.build_marked_bodies(shape, BODIES[name](names)).items():
             request_count += 1
             for hostile in (*ALWAYS, next(others)):
                 attack.send_unstorable(at, hostile, bodies[0])
             for body in bodies:
                 attack.send_storable(at, next(numbers), next(texts), body)
-            if request_count % EACH == 0:
+            if request_count % MEGABYTE_INTERVAL == 0:
                 attack.send_storable(at, next(numbers), MEGABYTE, bodies[0])
     wrong = [each for attack in attacks.values() for each in attack.wrong]
     assert not wrong, "\n".join(map(str, wrong[:20]))
-    idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]
+    idle = [name for name, attack in attacks.items() if attack.writes and not attack.stored_fields]
     assert idle == []
     record_figure(f"{request_count} fields of {len(attacks)} routes in {app}")

@@ -21,7 +21,7 @@ from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
 from tests.full_account import Fingerprint, fingerprint
-from tests.kernel.names import Names, list_actor_names
+from tests.kernel.names import ObjectIds, collect_ids
 from tests.kernel.probes import (
     CHANGING,
     CHOSEN,
@@ -59,32 +59,32 @@ def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
 
 
 @pytest.fixture(scope="module")
-def theirs(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
+def rival_names(module_database: None, django_db_blocker: DjangoDbBlocker) -> ObjectIds:
     """Create rows of every kind for Rival."""
     with django_db_blocker.unblock():
         rival = makers.account("Rival")
         entry = fill(rival)[0]
         member = makers.member(rival, "rita", role="admin")
         waiting = propose(rival, "Rival wants everyone to know this.")[0]
-        return list_actor_names(rival, entry=entry, proposal=waiting, member=member)
+        return collect_ids(rival, entry=entry, proposal=waiting, member=member)
 
 
 @pytest.fixture
-def rival(theirs: Names, db: None) -> Account:
-    with acting(theirs.account):
-        return Account.objects.get(pk=theirs.account)
+def rival(rival_names: ObjectIds, db: None) -> Account:
+    with acting(rival_names.account):
+        return Account.objects.get(pk=rival_names.account)
 
 
 @pytest.fixture(scope="module")
-def before(theirs: Names, django_db_blocker: DjangoDbBlocker) -> Fingerprint:
+def rival_fingerprint(rival_names: ObjectIds, django_db_blocker: DjangoDbBlocker) -> Fingerprint:
     """Return a fingerprint of the rows of Rival, which no test may change."""
     with django_db_blocker.unblock():
-        return fingerprint(Account(pk=theirs.account))
+        return fingerprint(Account(pk=rival_names.account))
 
 
-def unknown_names(names: Names) -> Names:
+def unknown_names(names: ObjectIds) -> ObjectIds:
     ids: dict[str, Any] = {
-        name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)
+        name: uuid7() for name in ObjectIds.__slots__ if isinstance(getattr(names, name), UUID)
     }
     return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
 
@@ -115,7 +115,9 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def ours(theirs: Names, django_db_blocker: DjangoDbBlocker) -> tuple[User, str]:
+def acme_credentials(
+    rival_names: ObjectIds, django_db_blocker: DjangoDbBlocker
+) -> tuple[User, str]:
     """Create Acme; return its admin and the secret of its key."""
     with django_db_blocker.unblock():
         acme = makers.account("Acme")
@@ -123,14 +125,14 @@ def ours(theirs: Names, django_db_blocker: DjangoDbBlocker) -> tuple[User, str]:
 
 
 @pytest.fixture
-def caller(ours: tuple[User, str], db: None, settings: Settings) -> Caller:
+def caller(acme_credentials: tuple[User, str], db: None, settings: Settings) -> Caller:
     settings.THROTTLES = dict.fromkeys(settings.THROTTLES, 1_000_000)  # all tests have one key
-    admin, secret = ours
+    admin, secret = acme_credentials
     agent = Client(headers={"Authorization": f"Bearer {secret}"})
     return Caller(agent, makers.signed_in(admin))
 
 
-def list_requests(name: str, names: Names) -> list[tuple[str, Fields]]:
+def list_requests(name: str, names: ObjectIds) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
     return [(path, body) for body in probe.sent(names)]
@@ -138,12 +140,16 @@ def list_requests(name: str, names: Names) -> list[tuple[str, Fields]]:
 
 @pytest.mark.parametrize("name", PROBES)
 def test_ids_of_another_account_are_answered_like_unknown_ids(
-    name: str, caller: Caller, theirs: Names, rival: Account, before: Fingerprint
+    name: str,
+    caller: Caller,
+    rival_names: ObjectIds,
+    rival: Account,
+    rival_fingerprint: Fingerprint,
 ) -> None:
-    assert before["memory_memoryentry"][0] > 1
+    assert rival_fingerprint["memory_memoryentry"][0] > 1
     refused = set()
-    random = unknown_names(theirs)
-    pairs = list(zip(list_requests(name, theirs), list_requests(name, random), strict=True))
+    random = unknown_names(rival_names)
+    pairs = list(zip(list_requests(name, rival_names), list_requests(name, random), strict=True))
     for method in METHODS:
         for (path, body), (other_path, other_body) in pairs:
             answer = caller(method, path, body)
@@ -152,18 +158,23 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
             assert answer == plain, (method, body)
             refused.add(answer[0])
     assert refused & PROBES[name].refused
-    assert fingerprint(rival) == before
+    assert fingerprint(rival) == rival_fingerprint
 
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
 @pytest.mark.parametrize("by", ["account", "slug"])
 def test_naming_another_account_is_refused_on_every_route(
-    field: str, by: str, caller: Caller, theirs: Names, rival: Account, before: Fingerprint
+    field: str,
+    by: str,
+    caller: Caller,
+    rival_names: ObjectIds,
+    rival: Account,
+    rival_fingerprint: Fingerprint,
 ) -> None:
     for address, view in VIEWS.items():
-        path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
+        path = "/" + re.sub(r"<.*?>", str(rival_names.entry), address)
         for method in view.scopes:
-            for names in (theirs, unknown_names(theirs)):
+            for names in (rival_names, unknown_names(rival_names)):
                 named = {field: str(getattr(names, by))}
                 bodies: list[Fields] = [named]
                 if method == "POST":
@@ -171,28 +182,28 @@ def test_naming_another_account_is_refused_on_every_route(
                 for body in bodies:
                     status, _, text = caller(method, path, body)
                     assert (status, json.loads(text)["error"]) == (403, "identity_mismatch"), path
-    assert fingerprint(rival) == before
+    assert fingerprint(rival) == rival_fingerprint
 
 
 def test_client_id_of_another_account_can_be_used(
-    caller: Caller, theirs: Names, rival: Account, before: Fingerprint
+    caller: Caller, rival_names: ObjectIds, rival: Account, rival_fingerprint: Fingerprint
 ) -> None:
-    body = {"client_id": theirs.client_id, "text": "Mine."}
+    body = {"client_id": rival_names.client_id, "text": "Mine."}
     status, _, text = caller("POST", "/v1/memory/store", body)
     assert status == 201
     assert json.loads(text)["text"] == "Mine."
     assert caller("POST", "/v1/memory/write", {"nodes": [body]})[0] == 200
-    assert fingerprint(rival) == before
+    assert fingerprint(rival) == rival_fingerprint
 
 
 def test_id_of_another_account_cannot_be_used(
-    caller: Caller, theirs: Names, rival: Account, before: Fingerprint
+    caller: Caller, rival_names: ObjectIds, rival: Account, rival_fingerprint: Fingerprint
 ) -> None:
     """Ids are unique among all accounts; the response does not reveal which account has one."""
-    node = {"id": str(theirs.proposal), "text": "Mine."}
+    node = {"id": str(rival_names.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
     nodes = [{**each, "text": "Mine."} for each in mine]
-    edge = {"id": str(theirs.edge), "type": "related_to", "src": mine[0], "dst": mine[1]}
+    edge = {"id": str(rival_names.edge), "type": "related_to", "src": mine[0], "dst": mine[1]}
     answers = {
         caller("POST", "/v1/memory/store", node),
         caller("POST", "/v1/memory/write", {"nodes": [node]}),
@@ -202,4 +213,4 @@ def test_id_of_another_account_cannot_be_used(
     assert status == 409
     assert "Rival" not in text
     assert "<>" not in text
-    assert fingerprint(rival) == before
+    assert fingerprint(rival) == rival_fingerprint

@@ -98,14 +98,14 @@ def test_rejected_text_does_not_open_the_circuit(
 
 
 def test_passages_bypass_the_circuit(provider: FakeProvider, form: Form) -> None:
-    with fails(get_breaker(provider.url), times=5):
+    with open_circuit(get_breaker(provider.url), times=5):
         vectors = OpenAIEmbedder.for_passages(form).embed(["then"], kind="passage")
     assert len(vectors) == 1
 
 
 def test_open_circuit_reports_retry_after_and_metric() -> None:
     circuit = Breaker("example:1", fail_max=1, reset_seconds=30, successes=2)
-    with fails(circuit, times=1), pytest.raises(CircuitOpen) as refusal, circuit.guard():
+    with open_circuit(circuit, times=1), pytest.raises(CircuitOpen) as refusal, circuit.guard():
         pass
     assert 1 <= refusal.value.retry_after <= 30
     assert "example:1 failed repeatedly. It is called again in " in refusal.value.message
@@ -122,7 +122,7 @@ def test_own_errors_do_not_open_the_circuit() -> None:
 
 def test_idle_breakers_are_dropped(embedder: OpenAIEmbedder) -> None:
     idle, tripped, busy = (get_breaker(f"https://example/{name}") for name in "abc")
-    with fails(tripped, times=FAIL_MAX):
+    with open_circuit(tripped, times=FAIL_MAX):
         idle.used_at = tripped.used_at = monotonic() - WINDOW.total_seconds() - 1
     get_breaker("https://example/d")
     assert get_breaker("https://example/a") is idle  # not for long enough
@@ -136,7 +136,7 @@ def test_idle_breakers_are_dropped(embedder: OpenAIEmbedder) -> None:
 
 
 @contextmanager
-def fails(circuit: Breaker, *, times: int) -> Iterator[None]:
+def open_circuit(circuit: Breaker, *, times: int) -> Iterator[None]:
     for _ in range(times):
         with pytest.raises(ProviderError), circuit.guard():
             raise ProviderError("down")

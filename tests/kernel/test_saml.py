@@ -67,7 +67,7 @@ def assertion(root: Any) -> Any:
     return root.find("a:Assertion", NAMES)
 
 
-def victim(root: Any) -> Any:
+def build_forged_assertion(root: Any) -> Any:
     """Return a copy of the assertion that names someone else, with an id of its own."""
     forged = deepcopy(assertion(root))
     for signature in forged.findall("{http://www.w3.org/2000/09/xmldsig#}Signature"):
@@ -79,14 +79,14 @@ def victim(root: Any) -> Any:
 
 def replace_by_wrapper(root: Any) -> None:
     """Hide the signed assertion inside the forged one."""
-    forged, genuine = victim(root), assertion(root)
+    forged, genuine = build_forged_assertion(root), assertion(root)
     root.replace(genuine, forged)
     holder = etree.SubElement(forged, f"{{{NAMES['a']}}}Advice")
     holder.append(genuine)
 
 
 def same_id(root: Any) -> None:
-    forged = victim(root)
+    forged = build_forged_assertion(root)
     forged.set("ID", "_assertion")
     root.insert(0, forged)
 
@@ -128,7 +128,10 @@ def set_value(path: str, name: str, value: str) -> Callable[[Any], None]:
 FORGED: dict[str, dict[str, Any]] = {
     "not signed": {"signs": ""},
     "changed after signing": {"after": set_text("a:Assertion/a:Subject/a:NameID", "victim")},
-    "a second assertion": {"after": lambda root: root.append(victim(root)), "signs": "Response"},
+    "a second assertion": {
+        "after": lambda root: root.append(build_forged_assertion(root)),
+        "signs": "Response",
+    },
     "an old hash": {"algorithm": SHA1},
     "of two with one id": {"after": same_id},
     "a value in two parts": {"before": split_subject},
@@ -178,5 +181,5 @@ def test_forged_responses_are_refused() -> None:
 
 
 def test_only_the_signed_part_is_read() -> None:
-    for wrap in (replace_by_wrapper, lambda root: root.insert(0, victim(root))):
+    for wrap in (replace_by_wrapper, lambda root: root.insert(0, build_forged_assertion(root))):
         assert read(PROVIDER.respond(URL, after=wrap)).subject == "s-1"

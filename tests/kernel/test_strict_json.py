@@ -13,7 +13,7 @@ from kmapp.api.parsers import StrictJSONParser
 from kmapp.api.strict_json import LIMITS, Limits, RefusedJSON, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import check_storable
-from tests.hostile import HOSTILE, MARK, REFUSED, STORED, body_with
+from tests.hostile import HOSTILE, MARK, REFUSED, STORED, build_body
 from tests.strategies import json_values, texts
 from tests.timing import assert_linear
 
@@ -34,12 +34,12 @@ def test_hostile_values_are_refused(subtests: pytest.Subtests) -> None:
     bodies: tuple[dict[str, Any], ...] = ({"text": MARK}, {"nodes": [{"slots": {"deep": MARK}}]})
     for hostile, body in product(REFUSED, bodies):
         with subtests.test(hostile.name):
-            refusal(body_with(hostile, body))
+            refusal(build_body(hostile, body))
 
 
 def test_storable_text_is_accepted_unchanged() -> None:
     for hostile in STORED:
-        value = parse(body_with(hostile, {"text": MARK}))
+        value = parse(build_body(hostile, {"text": MARK}))
         assert value == {"text": hostile.text}, hostile.name
         check_storable(value)
 

@@ -76,16 +76,16 @@ class Driver:
             text=True,
             start_new_session=True,
         )
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
-    def hear(self, words: str) -> str:
+    def read_until(self, words: str) -> str:
         """Read until a line contains the words; the test's timeout ends a hang."""
         assert self.process.stdout
         for line in self.process.stdout:
-            self.said.append(line)
+            self.lines.append(line)
             if words in line:
                 return line
-        raise AssertionError(f"{words!r} never came:\n{''.join(self.said)}")
+        raise AssertionError(f"{words!r} never came:\n{''.join(self.lines)}")
 
     def child(self, name: str) -> Identity:
         recorded = json.loads((self.data / "up.pid").read_text())["children"]
@@ -96,7 +96,7 @@ class Driver:
         for number in signals:
             self.process.send_signal(number)
         rest = self.process.communicate(timeout=PATIENCE)[0]
-        return "".join(self.said) + rest
+        return "".join(self.lines) + rest
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def drive(tmp_path: Path) -> Iterator[Callable[..., Driver]]:
 
 def test_stops_programs_in_reverse_order(drive: Callable[..., Driver], tmp_path: Path) -> None:
     driver = drive("base", "upper")
-    driver.hear("up\n")
+    driver.read_until("up\n")
     children = [driver.child("base"), driver.child("upper")]
     driver.end(signal.SIGTERM)
     assert (tmp_path / "stopped").read_text().split() == ["upper", "base"]
@@ -131,7 +131,7 @@ def test_holds_its_folder_and_restarts_a_program_that_exits(
         entry |= {"stop_signal": signal.SIGKILL, "grace": 1}
         (tmp_path / "up.pid").write_text(json.dumps({"children": [entry]}))
         driver = drive("base")
-        driver.hear("up\n")
+        driver.read_until("up\n")
         assert stranger.poll() is None, "a process with the number of an earlier child"
         stranger.kill()
     with (
@@ -142,22 +142,22 @@ def test_holds_its_folder_and_restarts_a_program_that_exits(
     first = driver.child("base")
     assert first.alive()
     os.kill(first.pid, signal.SIGKILL)
-    assert "SIGKILL" in driver.hear("base ended")
+    assert "SIGKILL" in driver.read_until("base ended")
     assert wait_until(lambda: driver.child("base").pid != first.pid, PATIENCE)
     assert driver.child("base").alive()
 
 
 def test_restart_delay_increases(drive: Callable[..., Driver]) -> None:
     driver = drive("brief")
-    assert "(exit 3), starting it again in 1 s" in driver.hear("brief ended")
-    assert "(exit 3), starting it again in 2 s" in driver.hear("brief ended")
+    assert "(exit 3), starting it again in 1 s" in driver.read_until("brief ended")
+    assert "(exit 3), starting it again in 2 s" in driver.read_until("brief ended")
 
 
 def test_kills_orphaned_grandchildren_and_programs_after_the_grace_period(
     drive: Callable[..., Driver], tmp_path: Path
 ) -> None:
     driver = drive("parent", "stubborn")
-    driver.hear("up\n")
+    driver.read_until("up\n")
     grandchild = int((tmp_path / "grandchild").read_text())
     assert get_start_time(grandchild)
     child = driver.child("stubborn")
@@ -168,19 +168,19 @@ def test_kills_orphaned_grandchildren_and_programs_after_the_grace_period(
 
 def test_second_interrupt_kills_programs_without_data(drive: Callable[..., Driver]) -> None:
     driver = drive("ledger", "patient")
-    driver.hear("up\n")
+    driver.read_until("up\n")
     ledger = driver.child("ledger")
     driver.process.send_signal(signal.SIGINT)
-    driver.hear("Stopping")
+    driver.read_until("Stopping")
     driver.process.send_signal(signal.SIGINT)
-    driver.hear("stopped patient")
-    assert float(driver.hear("stopped ledger").split()[-2]) >= 1
+    driver.read_until("stopped patient")
+    assert float(driver.read_until("stopped ledger").split()[-2]) >= 1
     assert not ledger.alive()
 
 
 def test_programs_of_a_killed_supervisor_end(drive: Callable[..., Driver], tmp_path: Path) -> None:
     driver = drive("base", "upper", "stubborn")
-    driver.hear("up\n")
+    driver.read_until("up\n")
     children, left = [driver.child("base"), driver.child("upper")], driver.child("stubborn")
     driver.end(signal.SIGKILL)
     if sys.platform == "linux":  # only Linux signals the death of a parent
@@ -188,8 +188,8 @@ def test_programs_of_a_killed_supervisor_end(drive: Callable[..., Driver], tmp_p
         assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
     assert left.alive()
     second = drive("base")
-    second.hear(f"ending stubborn of an earlier run (process {left.pid})")
-    second.hear("up\n")
+    second.read_until(f"ending stubborn of an earlier run (process {left.pid})")
+    second.read_until("up\n")
     assert not left.alive()
 
 

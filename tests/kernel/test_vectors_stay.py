@@ -28,7 +28,7 @@ from kmapp.search.models import Vector
 from tests import makers
 from tests.kernel.bodies import BODIES
 from tests.kernel.filled_account import fill_account
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 from tests.kernel.places import path_of
 from tests.kernel.probes import METHODS, PROBES, ROUTES
 from tests.kernel.test_api_routes import VIEWS
@@ -52,7 +52,7 @@ class FilledAccount:
 
     pk: UUID
     key: tuple[ApiKey, str]
-    names: Names
+    names: ObjectIds
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def filled_account(module_database: None, django_db_blocker: DjangoDbBlocker) ->
 
 
 @pytest.fixture
-def filled(filled_account: FilledAccount, db: None) -> Names:
+def filled(filled_account: FilledAccount, db: None) -> ObjectIds:
     return filled_account.names
 
 
@@ -114,13 +114,13 @@ def is_clean(text: str) -> bool:
     return not FLOATS.search(text) and not KEYS.search(text)
 
 
-def test_fixture_vectors_are_visible_to_agents(filled: Names, agents: list[Client]) -> None:
+def test_fixture_vectors_are_visible_to_agents(filled: ObjectIds, agents: list[Client]) -> None:
     answer = ask(agents[0], "POST", "/v1/memory/recall_text", {"query": "kettle", **DEBUG})
     assert not is_clean(text_of(answer))
     assert not is_clean(str([0.125] * 9))
 
 
-def list_requests(name: str, names: Names) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def list_requests(name: str, names: ObjectIds) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the methods of an API route with accepted bodies, without and with debug options."""
     bodies = BODIES[name](names) if name in BODIES else [{}]
     for method in VIEWS[ROUTES[name]].scopes if ROUTES[name] in VIEWS else ("GET",):
@@ -143,7 +143,7 @@ def ask(client: Client, method: str, path: str, fields: Mapping[str, Any]) -> Ht
 
 
 def test_api_responses_contain_no_vectors(
-    filled: Names,
+    filled: ObjectIds,
     agents: list[Client],
     record_figure: RecordFigure,
     caplog: pytest.LogCaptureFixture,
@@ -176,7 +176,7 @@ def log_text(caplog: pytest.LogCaptureFixture) -> str:
 
 
 def test_error_responses_contain_no_vectors(
-    filled: Names, agents: list[Client], client: Client
+    filled: ObjectIds, agents: list[Client], client: Client
 ) -> None:
     """Send requests without a key, with invalid JSON and for unknown ids, by each method."""
     may_not = agents[1]
@@ -193,7 +193,7 @@ def test_error_responses_contain_no_vectors(
 
 
 def test_pages_contain_no_vectors(
-    filled: Names, person: Client, ada: User, record_figure: RecordFigure
+    filled: ObjectIds, person: Client, ada: User, record_figure: RecordFigure
 ) -> None:
     """Send GET, or POST if GET is not allowed."""
     debug = dict.fromkeys(DEBUG, "1")
@@ -220,7 +220,7 @@ def post_page(person: Client, path: str, fields: Mapping[str, Any]) -> HttpRespo
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_exported_files_contain_no_vectors(form: str, filled: Names, person: Client) -> None:
+def test_exported_files_contain_no_vectors(form: str, filled: ObjectIds, person: Client) -> None:
     answer = person.post(
         path_of("memory:export", filled), {"form": form, "include_embeddings": "1"}
     )
@@ -231,7 +231,7 @@ def test_exported_files_contain_no_vectors(form: str, filled: Names, person: Cli
 
 
 def test_logged_errors_contain_no_vectors(
-    filled: Names,
+    filled: ObjectIds,
     agents: list[Client],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

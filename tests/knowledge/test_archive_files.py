@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests import makers
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 

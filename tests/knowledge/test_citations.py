@@ -16,7 +16,7 @@ from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.citations import CitedSpan, CitedText, build_citation, load_cited_text
 from tests.agent import Agent
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 
 SENTENCE = (
     "the harvest of oolong leaves was early this spring and every basket stood in shade "

@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account, Membership, User
 from kmapp.ledger.models import Seal
 from knowledge.models import KnowledgeDocument
 from tests import makers
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import missing, settle
 from tests.web.pages import HTMX, page
 

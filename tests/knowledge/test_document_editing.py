@@ -18,7 +18,7 @@ from knowledge.actions.document_editing import MAX_LENGTH
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeText
 from knowledge.retrieval.search import KnowledgeSearch, search
 from tests import makers
-from tests.knowledge.deliveries import deliver, draw_image
+from tests.knowledge.builders import deliver, draw_image
 from tests.makers import settle
 from tests.timing import assert_linear
 from tests.web.pages import HTMX, default_button, page

@@ -25,7 +25,7 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource,
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.race import run_concurrently
 
 TEA = "# Tea\n\nOolong is partly oxidised."

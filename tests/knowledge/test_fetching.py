@@ -29,7 +29,7 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.knowledge.hostile_urls import NAMES, NUMBERS, ODD, PUBLIC
 from tests.knowledge.websites import PAGE, Canary, Site
 from tests.makers import settle

@@ -24,7 +24,7 @@ from knowledge.parsing.failure_messages import translate_failure
 from knowledge.parsing.sandbox import MAX_MEMORY, MODULE
 from tests.agent import Agent
 from tests.knowledge import bombs
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.knowledge.websites import Canary
 from tests.makers import settle
 
@@ -84,15 +84,14 @@ def test_bomb_fails_within_limits(
     data, before = create(), database_size()
     deliver(acme, {name: data, "good.csv": "oolong,12"})
     settle()
-    unread = name == "picture.png"  # images have no parser, so no process is started
-    assert set(RecordingPopen.limits) == (set() if unread else {MAX_MEMORY})
+    is_unparsed = name == "picture.png"  # images have no parser, so no process is started
+    assert set(RecordingPopen.limits) == (set() if is_unparsed else {MAX_MEMORY})
     assert database_size() - before < DISK
     with acting(acme):
         states = KnowledgeDocument.objects.of(acme).values_list("ref", "state")
         assert dict(states) == {name: "failed", "good.csv": "ready"}
         error = KnowledgeDocument.objects.of(acme).get(ref=name).error
         assert reason in error
-        assert error
         assert "root:" not in error
     with translation.override("zh-hans"):
         assert translate_failure(error) != error

@@ -12,7 +12,7 @@ from knowledge.actions import images
 from knowledge.jobs.tasks import delete_orphaned_images
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage
 from tests import makers
-from tests.knowledge.deliveries import deliver, draw_image
+from tests.knowledge.builders import deliver, draw_image
 from tests.web.pages import page
 
 TEA = "# Tea\n\nOolong at 95 degrees.\n"

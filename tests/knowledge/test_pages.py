@@ -18,7 +18,7 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests import makers
 from tests.context.builders import call
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 from tests.web.pages import HTMX, page
 

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from knowledge.models import KnowledgeDocument
 from tests import makers
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 from tests.web.pages import HTMX, page
 

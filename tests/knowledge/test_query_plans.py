@@ -24,14 +24,14 @@ from knowledge.retrieval.search import KnowledgeSearch, search_with_vector
 from memory.benchmarks import query_plans
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 TEXT = "\n\n".join(f"## Part {i}\n\n" + "Tea of the hill is good. " * 60 for i in range(6))
 
 
 @pytest.fixture
-def warm(agent: Agent, acme: Account, still: None, provider: FakeProvider) -> Agent:
+def warm(agent: Agent, acme: Account, frozen_caches: None, provider: FakeProvider) -> Agent:
     """An agent whose first request has filled the caches."""
     deliver(acme, {"warm.md": "Tea."})
     settle()

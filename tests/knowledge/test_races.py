@@ -27,7 +27,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.knowledge import websites
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.knowledge.websites import PAGE, Site
 from tests.makers import settle
 

@@ -19,7 +19,7 @@ from knowledge.retrieval.variant_comparison import compare_variants
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 FILES = {

@@ -38,7 +38,7 @@ from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
 from tests.knowledge import bombs
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 

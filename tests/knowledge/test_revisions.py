@@ -11,7 +11,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.knowledge.test_ingesting import GUIDE, embedded_texts
 from tests.makers import settle
 

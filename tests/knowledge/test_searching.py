@@ -10,7 +10,7 @@ from knowledge.models import KnowledgeText
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 BREWING = """# Brewing

@@ -17,7 +17,7 @@ from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.fetching.fetch import Page
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests import makers
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 
 

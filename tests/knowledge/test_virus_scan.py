@@ -21,7 +21,7 @@ from knowledge.parsing.clamd import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
 from tests.knowledge.bombs import zip_archive
-from tests.knowledge.deliveries import deliver, draw_image
+from tests.knowledge.builders import deliver, draw_image
 from tests.makers import settle
 from tests.web.pages import page
 

@@ -76,9 +76,9 @@ def run_due_jobs() -> None:
 def add_conversation(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
     """Add a conversation, run the worker and return the event."""
     body = {"messages": messages, **(ids or {"user_id": "mira"})}
-    handed = agent.post("memory/add", body, 202)
+    accepted = agent.post("memory/add", body, 202)
     run_due_jobs()
-    return dict(agent.get(f"events/{handed['event_id']}"))
+    return dict(agent.get(f"events/{accepted['event_id']}"))
 
 
 def current_memories(account: Account, **more: Any) -> dict[str, str]:

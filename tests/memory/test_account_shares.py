@@ -42,16 +42,16 @@ def search(account: Account, meaning: QueryVector, setting: str = "") -> set[str
         return set(find_nearest(collection, meaning, within=within, limit=FIRST))
 
 
-def questions(number: int) -> Iterator[QueryVector]:
+def draw_query_vectors(number: int) -> Iterator[QueryVector]:
     model = active_model()
     for vector in Cloud(model.dimensions, np.random.default_rng(7)).draw(number):
         yield QueryVector.from_floats(model, vector.tolist())
 
 
-def searched(number: int, account: Account, setting: str = "", *, after: Account) -> float:
+def measure_recall(number: int, account: Account, setting: str = "", *, after: Account) -> float:
     """Return recall@10; each search runs after one of another account on the same connection."""
     right = 0
-    for meaning in questions(number):
+    for meaning in draw_query_vectors(number):
         assert len(search(after, meaning)) == FIRST
         result = search(account, meaning, setting)
         assert len(result) == FIRST
@@ -67,18 +67,18 @@ def test_small_accounts_get_complete_results(
     shares = [LARGE, SMALL, TINY, *OTHERS]
     seed(number, shares, report_progress=lambda done: None, report_line=lambda text: None)
     assert len(list_all_accounts()) == 100
-    query = 100 if number >= 20_000 else 30
+    query_count = 100 if number >= 20_000 else 30
     large, small, tiny = (get_account(slug_of(share)) for share in (LARGE, SMALL, TINY))
 
     # The product's own choice: a scan of the rows of a small account, the index for a large one.
     recall = {
-        "large": searched(query, large, after=small),
-        "small": searched(query, small, after=large),
-        "tiny": searched(query, tiny, after=large),
+        "large": measure_recall(query_count, large, after=small),
+        "small": measure_recall(query_count, small, after=large),
+        "tiny": measure_recall(query_count, tiny, after=large),
     }
     # Force the index for small accounts: its scan must continue until it has enough of their rows.
     monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0)
-    recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
-    recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)
+    recall["small, by the index"] = measure_recall(query_count, small, BY_INDEX, after=large)
+    recall["tiny, by the index"] = measure_recall(query_count, tiny, BY_INDEX, after=large)
     record_figure(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")
     assert min(recall.values()) >= 0.95, recall

@@ -87,11 +87,11 @@ def test_extraction_waits_for_a_chat_model(
     agent: Agent, acme: Account, settings: Settings, chat: FakeProvider
 ) -> None:
     settings.CHAT_MODEL = ""
-    handed = agent.post("memory/add", {"messages": TALK, "user_id": "mira"}, 202)
-    assert (handed["status"], handed["reason"]) == ("PENDING", "no_chat_model")
-    assert [each["role"] for each in handed["results"]] == ["user", "assistant"]
+    accepted = agent.post("memory/add", {"messages": TALK, "user_id": "mira"}, 202)
+    assert (accepted["status"], accepted["reason"]) == ("PENDING", "no_chat_model")
+    assert [each["role"] for each in accepted["results"]] == ["user", "assistant"]
     run_due_jobs()
-    event = agent.get(f"events/{handed['event_id']}")
+    event = agent.get(f"events/{accepted['event_id']}")
     assert (event["state"], event["reason"], event["attempts"]) == ("PENDING", "no_chat_model", 0)
     health = agent.get("health")
     assert health["pending_extractions"] == 1
@@ -104,11 +104,11 @@ def test_extraction_waits_for_a_chat_model(
     chat.become(reply=scripted_reply([fact("The user wants oolong lightly roasted.")]))
     _make_due(acme)
     makers.settle()
-    event = agent.get(f"events/{handed['event_id']}")
+    event = agent.get(f"events/{accepted['event_id']}")
     assert (event["state"], len(event["result"]["results"])) == ("SUCCEEDED", 1)
     with acting(acme):
         edges = MemoryEdge.objects.of(acme).filter(type="derived_from")
-        assert {str(edge.dst_id) for edge in edges} == {e["id"] for e in handed["results"]}
+        assert {str(edge.dst_id) for edge in edges} == {e["id"] for e in accepted["results"]}
         assert Extraction.objects.get().said == {}
 
 
@@ -128,10 +128,10 @@ def test_redacted_values_are_not_sent_to_the_model(agent: Agent, chat: FakeProvi
 
 
 def test_agent_prompt_is_used_for_agent_messages(agent: Agent, chat: FakeProvider) -> None:
-    query = []
+    captured_messages = []
 
     def reply(body: Any) -> str:
-        query.append(body["messages"])
+        captured_messages.append(body["messages"])
         return '{"facts": []}'
 
     chat.become(reply=reply)
@@ -142,9 +142,9 @@ def test_agent_prompt_is_used_for_agent_messages(agent: Agent, chat: FakeProvide
         ([user], {"agent_id": "bot"}, "about the user"),
         (both, {"agent_id": "bot"}, "about itself"),
     ):
-        query.clear()
+        captured_messages.clear()
         add_conversation(agent, messages, **ids)
-        [system, text] = query[0]
+        [system, text] = captured_messages[0]
         assert owner in " ".join(system["content"].split())
         assert "Today is " in system["content"]
         assert "You sell tea" not in text["content"]
@@ -229,17 +229,17 @@ def test_store_if_worthwhile_filters(agent: Agent, acme: Account, chat: FakeProv
     answer = {"should_store": True, "reasoning": "New.", "memories": memories}
     chat.become(reply=lambda body: json.dumps(answer))
     task = {"task_goal": "Brew gyokuro", "task_result": "Good at 50 °C", "execution_log": "1. boil"}
-    handed = agent.post("memory/store_if_worthwhile", {**task, "user_id": "mira"}, 202)
+    accepted = agent.post("memory/store_if_worthwhile", {**task, "user_id": "mira"}, 202)
     run_due_jobs()
-    result = agent.get(f"events/{handed['event_id']}")["result"]
+    result = agent.get(f"events/{accepted['event_id']}")["result"]
     assert current_memories(acme) == {"Steep gyokuro at 50 degrees.": "skill"}
     assert [each["item"] for each in result["dropped"]] == [1]
     assert [each["item"] for each in result["refused"]] == [2]
     endless = {"should_store": False, "reasoning": "Because " * 10_000}
     chat.become(reply=lambda body: json.dumps({**answer, **endless}))
-    handed = agent.post("memory/store_if_worthwhile", task, 202)
+    accepted = agent.post("memory/store_if_worthwhile", task, 202)
     run_due_jobs()
-    result = agent.get(f"events/{handed['event_id']}")["result"]
+    result = agent.get(f"events/{accepted['event_id']}")["result"]
     assert (result["should_store"], len(result["reasoning"])) == (False, 500)
 
 
@@ -250,9 +250,9 @@ def test_update_by_instruction(agent: Agent, chat: FakeProvider) -> None:
     stale = {"id": pk, "instruction": "Rust now.", "version": 7}
     assert agent.post("memory/update", stale, 409)["error"] == "stale_version"
     chat.become(reply=json.dumps({"content": "Mira prefers Rust.", "importance": 7}))
-    handed = agent.post("memory/update", {"id": pk, "instruction": "Rust now."}, 202)
+    accepted = agent.post("memory/update", {"id": pk, "instruction": "Rust now."}, 202)
     run_due_jobs()
-    assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
+    assert agent.get(f"events/{accepted['event_id']}")["state"] == "SUCCEEDED"
     changed = agent.post("memory/get", {"id": pk})
     assert (changed["text"], changed["importance"]) == ("Mira prefers Rust.", 1.0)
     history = agent.get(f"memory/{pk}/history")["versions"]
@@ -285,5 +285,5 @@ def test_each_request_has_its_response_schema(agent: Agent, chat: FakeProvider) 
     agent.post("memory/store", {"text": "Mira likes rain.", "user_id": "mira"}, 201)
     chat.become(reply=scripted_reply([fact("Mira likes rain and fog.")], [decision(0, "ADD")]))
     add_conversation(agent, "I like fog too.")
-    query = [request_kind(body) for body in chat.seen if "messages" in body]
-    assert query == ["facts", "decisions"]
+    request_kinds = [request_kind(body) for body in chat.seen if "messages" in body]
+    assert request_kinds == ["facts", "decisions"]

@@ -194,9 +194,11 @@ def test_rejects_a_rewrite_with_instructions(
     instruction: str, state: str, after: str, model: FakeProvider, agent: Agent, acme: Account
 ) -> None:
     model.become(reply=json.dumps({"content": HOSTILE, "importance": None}))
-    handed = agent.post("memory/update", {"id": _only(acme), "instruction": instruction}, 202)
+    accepted = agent.post(
+        "memory/update", {"id": _get_only_entry_id(acme), "instruction": instruction}, 202
+    )
     run_due_jobs()
-    event = agent.get(f"events/{handed['event_id']}")
+    event = agent.get(f"events/{accepted['event_id']}")
     assert event["state"] == state
     assert ("contains instructions to the model" in (event["last_error"] or "")) is (
         state == "FAILED"
@@ -221,15 +223,15 @@ def test_unavailable_model_is_retried(
 ) -> None:
     settings.CHAT_DEADLINE = 0.3
     settings.OUTBOX_MAX_ATTEMPTS = 2
-    handed = agent.post("memory/add", {"messages": "I have a cat.", "user_id": "mira"}, 202)
+    accepted = agent.post("memory/add", {"messages": "I have a cat.", "user_id": "mira"}, 202)
     with acting(acme):  # mark the other jobs done
-        Delivery.objects.of(acme).exclude(event=handed["event_id"]).update(done_at=Now())
+        Delivery.objects.of(acme).exclude(event=accepted["event_id"]).update(done_at=Now())
     model.become(mode, retry_after="7")
     for _ in range(2):
         run_due_jobs()
         with acting(acme):
             Delivery.objects.of(acme).open().update(due_at=Now())
-    event = agent.get(f"events/{handed['event_id']}")
+    event = agent.get(f"events/{accepted['event_id']}")
     waits = mode in UNAVAILABLE
     assert event["state"] == ("PENDING" if waits else "FAILED")
     assert event["reason"] == ("km_provider_error" if waits else None)
@@ -241,7 +243,7 @@ def test_unavailable_model_is_retried(
     with acting(acme):
         retry_deliveries(acme.pk)
     run_due_jobs()
-    assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
+    assert agent.get(f"events/{accepted['event_id']}")["state"] == "SUCCEEDED"
     assert set(current_memories(acme)) == {DOG, "Mira has a cat."}
 
 
@@ -287,12 +289,12 @@ def test_reviewer_sees_the_response(
 
 def test_erasure_deletes_extractions(model: FakeProvider, agent: Agent, acme: Account) -> None:
     model.become(reply="Sure!")
-    pk = agent.post("memory/get", {"id": _only(acme)})["id"]
+    pk = agent.post("memory/get", {"id": _get_only_entry_id(acme)})["id"]
     agent.post("memory/update", {"id": pk, "instruction": "Bolt is called Dash."}, 202)
     run_due_jobs()
     agent.erase(ids=[pk])
     assert not makers.rows(Extraction, acme)
 
 
-def _only(account: Account) -> str:
+def _get_only_entry_id(account: Account) -> str:
     return str(makers.get(MemoryEntry, account).pk)

@@ -92,15 +92,15 @@ def test_approved_memory_is_linked(agent: Agent, acme: Account) -> None:
 def test_number_of_edges_is_limited(agent: Agent, acme: Account) -> None:
     write(agent, *(f"Ann takes train {n} to Ostrey on Mondays." for n in range(20)), **ANN)
     with acting(acme):
-        drawn = list(
+        derived = list(
             MemoryEdge.objects.filter(type="related_to").values_list("src_id", "dst_id", "weight")
         )
-    assert drawn
-    out = [src for src, _dst, _weight in drawn]
-    into = [dst for _src, dst, _weight in drawn]
+    assert derived
+    out = [src for src, _dst, _weight in derived]
+    into = [dst for _src, dst, _weight in derived]
     assert max(out.count(each) for each in out) <= MAX_RELATED
     assert max(into.count(each) for each in into) <= MAX_INCOMING
-    assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # weaker than a written edge
+    assert all(0 < weight < 0.5 for *_ends, weight in derived)  # weaker than a written edge
 
 
 @pytest.mark.parametrize("scan_factor", [0.0, 30.0])  # by the index; by a scan
@@ -152,8 +152,8 @@ def test_written_edge_stays(agent: Agent, acme: Account) -> None:
     agent.post("memory/write", {"nodes": nodes, "edges": [edge]}, 201)
     makers.settle()
     with acting(acme):
-        [drawn] = MemoryEdge.objects.filter(type="related_to")
-        assert (drawn.origin, drawn.weight) == ("written", 0.9)
+        [stored_edge] = MemoryEdge.objects.filter(type="related_to")
+        assert (stored_edge.origin, stored_edge.weight) == ("written", 0.9)
 
 
 OTHER_AUDIENCES: list[dict[str, str]] = [

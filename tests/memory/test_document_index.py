@@ -130,7 +130,7 @@ def test_lost_purge_is_repeated(committed: str, acme: Account) -> None:
     assert packed_terms(acme) == {}
 
 
-def test_query_count_is_independent_of_batch_size(acme: Account, still: None) -> None:
+def test_query_count_is_independent_of_batch_size(acme: Account, frozen_caches: None) -> None:
     with acting(acme):
         store(acme, "The models in use are remembered from now on.")
         for number in (1, 50):

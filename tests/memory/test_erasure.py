@@ -26,7 +26,7 @@ from tests.full_account import account_tables
 MARK = "quetzalmarker"
 
 
-def left(account: Account, *words: str) -> dict[str, int]:
+def count_rows_with(account: Account, *words: str) -> dict[str, int]:
     """Return the tables that contain one of these words, with the number of such rows."""
     result = {}
     with acting(account), connection.cursor() as cursor:
@@ -86,15 +86,15 @@ def test_erasure_removes_every_copy(
         "memory_memoryversion",
         "ledger_note",
         "search_indexeddocument",
-    } <= (left(acme, MARK).keys())
+    } <= (count_rows_with(acme, MARK).keys())
     done = agent.erase(ids=[run[1]], reason="asked by the person")
     assert done["count"] == 1
-    assert left(acme, MARK) == {}
+    assert count_rows_with(acme, MARK) == {}
     assert (
         context_of(acme, run[2]) == []
     )  # removed at once: it was computed from the preceding text
     makers.settle()
-    assert left(acme, MARK) == {}
+    assert count_rows_with(acme, MARK) == {}
     [after] = context_of(acme, run[2])
     assert after != before
     with acting(acme):
@@ -121,9 +121,9 @@ def test_erasure_removes_the_reason_of_a_bulk_run(
             acme.pk, SYSTEM, BulkRun.Operation.REJECT, chosen, f"{MARK} filled these"
         )
     makers.settle()
-    assert {"memory_bulkrun", "memory_memoryversion"} <= left(acme, MARK).keys()
+    assert {"memory_bulkrun", "memory_memoryversion"} <= count_rows_with(acme, MARK).keys()
     agent.erase(ids=[nodes[4]["id"]])
-    assert left(acme, MARK) == {}
+    assert count_rows_with(acme, MARK) == {}
 
 
 def test_erased_memory_reserves_its_client_id(agent: Agent, run: list[str]) -> None:
@@ -204,7 +204,7 @@ def test_page_needs_a_typed_count(
     removed = admin.get(f"/memory/{run[1]}/")
     assert removed.status_code == 410
     assert "This memory was erased" in removed.content.decode()
-    assert left(acme, MARK) == {}
+    assert count_rows_with(acme, MARK) == {}
     with acting(acme):
         name = f"memory.memoryentry:{run[1]}"
         named = Commit.objects.of(acme).filter(diff__contains=[{"object": name}]).order_by("seq")

@@ -17,7 +17,7 @@ from kmapp.ledger.models import Note
 from kmapp.text.terms import normalise
 from tests import makers
 from tests.agent import Agent
-from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
+from tests.hostile import MARK, REFUSED, STORED, Hostile, build_body
 
 pytestmark = pytest.mark.promise(32)
 
@@ -28,8 +28,8 @@ NAMES = dict.fromkeys(["client_id", "user_id", "agent_id", "app_id", "run_id", "
 LISTS = {"tags": 100, "entities": 200}
 LENGTHS = {**TEXTS, **NAMES, **LISTS}
 # Fields without free text, which reject every payload, even one that a text field would store.
-CLOSED = ["id", "kind", "tier", "visibility", "importance", "confidence", "salience"]
-CLOSED += ["half_life_days", "observed_at", "valid_from", "valid_to", "expires_at"]
+NON_TEXT_FIELDS = ["id", "kind", "tier", "visibility", "importance", "confidence", "salience"]
+NON_TEXT_FIELDS += ["half_life_days", "observed_at", "valid_from", "valid_to", "expires_at"]
 NUMBERS = ("weight", "confidence", "decay_rate")
 ENDS = {"src": {"client_id": "a"}, "dst": {"client_id": "b"}}
 EDGE = {"type": "related_to", **ENDS}
@@ -82,9 +82,9 @@ def _others() -> Iterator[Place]:
         yield "memory/search", {"query": "ok", name: MARK}
 
 
-OPEN = [*LENGTHS, "metadata", "sources"]
-RARER = [*_nodes(CLOSED), *_batches(), *_others()]
-PLACES = [*_nodes(OPEN), *RARER]
+FREE_TEXT_FIELDS = [*LENGTHS, "metadata", "sources"]
+OTHER_PLACES = [*_nodes(NON_TEXT_FIELDS), *_batches(), *_others()]
+ALL_PLACES = [*_nodes(FREE_TEXT_FIELDS), *OTHER_PLACES]
 # All places share one parser, so each value is sent to a quarter of them; in `make long`, to all.
 SHARES = [4, pytest.param(1, marks=pytest.mark.long)]
 
@@ -112,8 +112,8 @@ def test_rejects_invalid_values(
     hostile: Hostile, share: int, agent: Agent, written_entry: dict[str, Any]
 ) -> None:
     errors = []
-    for path, body in PLACES[REFUSED.index(hostile) % share :: share]:
-        sent = body_with(hostile, body)
+    for path, body in ALL_PLACES[REFUSED.index(hostile) % share :: share]:
+        sent = build_body(hostile, body)
         if not hostile.raw and b"[]" in sent:
             continue  # an empty payload in a list gives an empty list, which is valid
         answer = send(agent.client, path, sent)
@@ -131,8 +131,8 @@ def test_no_hostile_value_is_an_error(
 ) -> None:
     """Send each payload in the places that the next test does not cover."""
     errors = []
-    for path, body in RARER[STORED.index(hostile) % share :: share]:
-        answer = send(agent.client, path, body_with(hostile, body))
+    for path, body in OTHER_PLACES[STORED.index(hostile) % share :: share]:
+        answer = send(agent.client, path, build_body(hostile, body))
         content = answer.json()
         if answer.status_code in (200, 201, 404, 409, 410):
             continue
@@ -141,7 +141,7 @@ def test_no_hostile_value_is_an_error(
     assert errors == []
 
 
-def _kept(name: str, text: str) -> str:
+def _stored_form(name: str, text: str) -> str:
     if name == "text":
         return normalise(text)
     return normalise(text.strip()) if name in TEXTS else text.strip()
@@ -168,7 +168,7 @@ def test_storable_values_are_unchanged(hostile: Hostile, agent: Agent, unredacte
     got = agent.post("memory/get", which)
     assert got["id"] == written["nodes"][0]["id"]
     for name in fits:
-        saved = _kept(name, text)
+        saved = _stored_form(name, text)
         assert got[name] == ([saved] if name in LISTS else saved), name
     assert (got["metadata"], got["sources"]) == (content["metadata"], content["sources"])
 

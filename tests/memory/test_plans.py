@@ -94,11 +94,11 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
 
     # A scan and the index return nearly the same first ten.
     shared = 0
-    for eyes in (HEAVY, None) * 5:
+    for optional_viewer in (HEAVY, None) * 5:
         meaning = query(cloud)
-        by_index = find_neighbours(accounts[LARGE], meaning, eyes)
+        by_index = find_neighbours(accounts[LARGE], meaning, optional_viewer)
         monkeypatch.setattr(scan_limits, "SCAN_FACTOR", NUMBER)  # so that every search is a scan
-        one_by_one = find_neighbours(accounts[LARGE], meaning, eyes)
+        one_by_one = find_neighbours(accounts[LARGE], meaning, optional_viewer)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))
     assert shared >= 95

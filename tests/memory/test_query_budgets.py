@@ -24,7 +24,7 @@ def nodes(number: int, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def warm(agent: Agent, still: None) -> Agent:
+def warm(agent: Agent, frozen_caches: None) -> Agent:
     """An agent after the first requests, which fill caches."""
     agent.post("memory/write", {"nodes": nodes(2, "warm")}, 201)
     makers.settle()

@@ -118,7 +118,7 @@ class Failed(Exception):
     """An error after the write."""
 
 
-def do(account: Account, number: int) -> None:
+def write_and_enqueue(account: Account, number: int) -> None:
     """Write an entry and enqueue a job."""
     batch = Batch(entries=[NewEntry(text=f"Note {number}.", client_id=f"c{number}")])
     written = write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
@@ -129,7 +129,7 @@ def do(account: Account, number: int) -> None:
 
 def fails_outside(account: Account, number: int) -> None:
     with acting(account):
-        do(account, number)
+        write_and_enqueue(account, number)
         raise Failed
 
 
@@ -138,7 +138,7 @@ def fails_inside(account: Account, number: int) -> None:
     with acting(account):
         try:
             with acting(account):
-                do(account, number)
+                write_and_enqueue(account, number)
                 raise Failed
         except Failed:
             assert MemoryEntry.objects.of(account).count() == 0
@@ -148,7 +148,7 @@ def fails_inside(account: Account, number: int) -> None:
 def fails_at_commit(account: Account, number: int) -> None:
     """Violate a deferred foreign key."""
     with acting(account):
-        do(account, number)
+        write_and_enqueue(account, number)
         entry = MemoryEntry.objects.of(account).get()
         edge = MemoryEdge(account_id=account.pk, src=entry, dst_id=uuid4(), type="related_to")
         edge.origin, edge.created_at = MemoryEdge.Origin.DERIVED, entry.created_at
@@ -180,7 +180,7 @@ def test_rolled_back_writes_enqueue_nothing(
     assert wake_calls == []
     # The same work creates these rows and wakes the workers if it is not rolled back.
     with acting(acme):
-        do(acme, 1)
+        write_and_enqueue(acme, 1)
     after = counts(acme)
     assert after[MemoryEntry] == 1
     assert after[Commit] == before[Commit] + 1

@@ -20,7 +20,7 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from tests import makers
 from tests.agent import Agent
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 
 HOUR = timedelta(hours=1)
 
@@ -266,7 +266,7 @@ def test_edges_have_their_commits(filled: Agent, acme: Account) -> None:
 
 
 def test_recall_evaluates_rules_for_a_context(filled: Agent, acme: Account) -> None:
-    rule(acme, "No curl", "active")
+    add_rule(acme, "No curl", "active")
     query = {"query_text": "Lisbon trip", "user_id": "u"}
     assert "rules" not in filled.post("memory/recall_text", query)
     body = {**query, "rules_context": {"intent": "fetch"}}
@@ -277,7 +277,7 @@ def test_recall_evaluates_rules_for_a_context(filled: Agent, acme: Account) -> N
     assert rules["applied"]["policy"] == same["applied"]["policy"]
     other = {**body, "rules_context": {"intent": "write"}}
     assert filled.post("memory/recall_text", other)["rules"]["active"] == []
-    rule(acme, "No wget", "shadow")
+    add_rule(acme, "No wget", "shadow")
     for shadow in (False, True):
         rules = filled.post("memory/recall_text", {**body, "rules_include_shadow": shadow})["rules"]
         assert [each["summary"] for each in rules["shadow"]] == ["No wget"] * shadow

@@ -214,9 +214,9 @@ def test_extraction_over_quota_waits(
     chat.become(reply=scripted_reply([fact("Gates close at six."), fact("Dogs stay outside.")]))
     makers.set_policy(acme, limits)
     before = timezone.now()
-    handed = agent.post("memory/add", {"messages": "The gates close at six."}, 202)
+    accepted = agent.post("memory/add", {"messages": "The gates close at six."}, 202)
     run_due_jobs()
-    assert agent.get(f"events/{handed['event_id']}")["state"] == "PENDING"
+    assert agent.get(f"events/{accepted['event_id']}")["state"] == "PENDING"
     with acting(acme):
         waiting = Delivery.objects.of(acme).open().get(queue="extraction")
         assert waiting.due_at > before + timedelta(minutes=55)

@@ -21,10 +21,10 @@ from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import Program
 from tests.peers import report, texts
 from tests.peers.catalogue import PEERS
-from tests.peers.embedding_proxy import BATCH, VectorCache, serving
-from tests.peers.environments import NotInstalled, python_of
+from tests.peers.embedding_proxy import BATCH, VectorCache, serve_cache
+from tests.peers.environments import NotInstalled, get_or_create_python
 from tests.peers.measurement import measure
-from tests.peers.systems import Cluster, Product, System, started
+from tests.peers.systems import Cluster, Product, System, start_peer
 from tests.soak.deployment import deployment
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "kmapp-peers"
@@ -48,7 +48,7 @@ def main() -> None:
     for peer in peers:
         log(f"environment of {peer.name}")
         try:
-            pythons[peer.name] = python_of(peer, chosen.cache)
+            pythons[peer.name] = get_or_create_python(peer, chosen.cache)
         except NotInstalled as error:
             left_out[peer.name] = str(error)
     load = os.getloadavg()[0]
@@ -56,7 +56,7 @@ def main() -> None:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kmapp-peers-")))
         home.chmod(0o711)
         cache = stack.enter_context(_vectors(chosen.cache, home))
-        address, texts_of = stack.enter_context(serving(cache))
+        address, texts_of = stack.enter_context(serve_cache(cache))
         there = stack.enter_context(deployment({"EMBEDDING_BATCH_BASE_URL": f"{address}/kmapp/v1"}))
         os.environ |= there.environment
         django.setup()
@@ -72,7 +72,7 @@ def main() -> None:
             if peer.name in pythons:
                 embedders = {"passages": f"{address}/{peer.name}/v1", "queries": queries}
                 arguments = (peer, pythons[peer.name], cluster, home, embedders)
-                systems.append(stack.enter_context(started(*arguments)))
+                systems.append(stack.enter_context(start_peer(*arguments)))
         cache.computed = 0
         all_figures = measure(systems, items, singles, questions, log)
         now = report.Circumstances(
@@ -87,7 +87,7 @@ def main() -> None:
             computed=cache.computed,
             left_out=left_out,
         )
-    page = report.page(all_figures, peers, now)
+    page = report.render_report(all_figures, peers, now)
     sys.stdout.write(page)
     if chosen.out:
         chosen.out.write_text(page, encoding="utf-8")

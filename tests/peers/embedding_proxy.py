@@ -82,7 +82,7 @@ def kind_of(body: dict[str, Any]) -> str:
 
 
 @contextmanager
-def serving(cache: VectorCache) -> Iterator[tuple[str, Counter[str]]]:
+def serve_cache(cache: VectorCache) -> Iterator[tuple[str, Counter[str]]]:
     """Serve the cache; yield its address and the number of texts by client.
 
     A client is the first part of the path: `ADDRESS/mem0/v1` is that of mem0.
@@ -99,7 +99,7 @@ def serving(cache: VectorCache) -> Iterator[tuple[str, Counter[str]]]:
             texts_of[self.path.split("/")[1]] += len(texts)
             vectors = cache.get(texts, kind_of(body))
             is_base64 = body.get("encoding_format") == "base64"
-            self._reply([_form(vector, is_base64=is_base64) for vector in vectors])
+            self._reply([_encode_vector(vector, is_base64=is_base64) for vector in vectors])
 
         def _reply(self, vectors: list[Any]) -> None:
             data = [
@@ -129,7 +129,7 @@ def serving(cache: VectorCache) -> Iterator[tuple[str, Counter[str]]]:
         server.server_close()
 
 
-def _form(vector: bytes, *, is_base64: bool) -> Any:
+def _encode_vector(vector: bytes, *, is_base64: bool) -> Any:
     if is_base64:
         return base64.b64encode(vector).decode()
     return np.frombuffer(vector, np.float32).tolist()

@@ -13,7 +13,7 @@ class NotInstalled(Exception):
     """The packages of a peer could not be installed; the message is the last line of pip."""
 
 
-def python_of(peer: Peer, cache: Path) -> Path:
+def get_or_create_python(peer: Peer, cache: Path) -> Path:
     """Return the Python of the peer's environment; create it if its packages have changed."""
     mark = hashlib.sha256("\n".join([sys.version, *peer.packages]).encode()).hexdigest()[:12]
     folder = cache / f"{peer.name}-{mark}"

@@ -79,7 +79,7 @@ def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
     return cuts[49], cuts[94]
 
 
-def in_turns(all_figures: Sequence[Figures], number: int) -> Iterator[Figures]:
+def rotate(all_figures: Sequence[Figures], number: int) -> Iterator[Figures]:
     """Yield all stores, starting with another one in each round."""
     start = number % len(all_figures)
     yield from (*all_figures[start:], *all_figures[:start])
@@ -98,13 +98,13 @@ def measure(
     for number, chunk in enumerate([*chunks, *[[item] for item in singles]]):
         if number % 10 == 0 and number < len(chunks):
             report(f"{number * BATCH:,} of {len(items):,} texts written to each store")
-        for figures in in_turns(all_figures, number):
+        for figures in rotate(all_figures, number):
             figures.write(chunk)
     for figures in all_figures:
         figures.bytes_after = figures.system.bytes_on_disk()
     report(f"{len(questions):,} questions")
     for number, question in enumerate(questions):
-        for figures in in_turns(all_figures, number):
+        for figures in rotate(all_figures, number):
             figures.ask(question)
     for figures in all_figures:
         figures.memory = figures.system.memory()

@@ -35,7 +35,7 @@ class Circumstances:
     left_out: dict[str, str]  # peers that could not be measured, and why
 
 
-def page(all_figures: Sequence[Figures], peers: Sequence[Peer], now: Circumstances) -> str:
+def render_report(all_figures: Sequence[Figures], peers: Sequence[Peer], now: Circumstances) -> str:
     paragraphs = [
         "# Other memory stores",
         _wrap(
@@ -64,7 +64,7 @@ def page(all_figures: Sequence[Figures], peers: Sequence[Peer], now: Circumstanc
             " and the embedder; *disk* is what database and files grew by, without WAL."
         ),
         _quality(all_figures),
-        *better([(each.system.name, measures(each)) for each in all_figures]),
+        *list_better_stores([(each.system.name, measures(each)) for each in all_figures]),
         _wrap(REMARKS),
         "What each was asked to do:",
         _calls(all_figures, peers),
@@ -89,7 +89,7 @@ def measures(figures: Figures) -> dict[str, float]:
     }
 
 
-def better(compared: Sequence[tuple[str, dict[str, float]]]) -> list[str]:
+def list_better_stores(compared: Sequence[tuple[str, dict[str, float]]]) -> list[str]:
     """Return lines that name, for each measure, the stores better than the first, with factors."""
     (first, own), *others = compared
     lines = []

@@ -226,7 +226,7 @@ class PeerProcess(System):
 
 
 @contextmanager
-def started(
+def start_peer(
     peer: Peer, python: Path, cluster: Cluster, home: Path, embedders: dict[str, str]
 ) -> Iterator[PeerProcess]:
     """Run a peer's driver with an empty database and folder; end it afterwards."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from tests.chaos.measure import ELSEWHERE
+from tests.chaos.measure import SKIPPED_IN_SHORT_FORM
 from tests.promises.plugin import CARRIES, MEASURED, WHY
 from tests.promises.register import PROMISES, Promise
 
@@ -26,7 +26,7 @@ class Row:
     def add(self, test: dict[str, Any], *, short: bool) -> None:
         self.outcomes.append(test["outcome"])
         self.figures += test[MEASURED]
-        if test["outcome"] == "skipped" and not short and test.get(WHY) != ELSEWHERE:
+        if test["outcome"] == "skipped" and not short and test.get(WHY) != SKIPPED_IN_SHORT_FORM:
             self.missing.append(test.get(WHY, "skipped"))
 
     @property

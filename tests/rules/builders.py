@@ -30,17 +30,17 @@ PATH = {
 }
 
 
-def rule(account: Account, name: str, state: str = "draft", **fields: Any) -> Rule:
+def add_rule(account: Account, name: str, state: str = "draft", **fields: Any) -> Rule:
     """Create a rule and move it to this state."""
     values: dict[str, Any] = {"when": {"intent": "fetch"}, "then": NO_CURL, **fields}
     with acting(account):
         created = create_rule(account.pk, SYSTEM, NewRule(name=name, **values)).rules[0]
         for each in PATH[state]:
-            created = go(account, created, each)
+            created = move_rule(account, created, each)
     return created
 
 
-def go(account: Account, created: Rule, to: str, **more: Any) -> Rule:
+def move_rule(account: Account, created: Rule, to: str, **more: Any) -> Rule:
     values: dict[str, Any] = {"actor": SYSTEM, "reason": "because", "may_override": True, **more}
     with acting(account):
         return change_state(
@@ -48,7 +48,7 @@ def go(account: Account, created: Rule, to: str, **more: Any) -> Rule:
         ).rule
 
 
-def now(created: Rule) -> Rule:
+def reload_rule(created: Rule) -> Rule:
     with acting(created.account_id):
         return Rule.objects.get(pk=created.pk)
 
@@ -77,15 +77,15 @@ def rate(
         )
 
 
-def gate(account: Account, **values: Any) -> None:
+def set_gate(account: Account, **values: Any) -> None:
     with acting(account):
         change_settings(account.pk, values, actor=SYSTEM)
 
 
-def watched(account: Account, name: str = "No curl", **fields: Any) -> Rule:
+def add_promotable_rule(account: Account, name: str = "No curl", **fields: Any) -> Rule:
     """Create a rule in shadow mode whose evidence passes a gate of three decisions."""
-    gate(account, min_seen=3, min_changed=3, max_against=1.0)
-    created = rule(account, name, "shadow", **{"then": {"tool": {"deny": ["bash"]}}, **fields})
+    set_gate(account, min_seen=3, min_changed=3, max_against=1.0)
+    created = add_rule(account, name, "shadow", **{"then": {"tool": {"deny": ["bash"]}}, **fields})
     for _each in range(3):
         rate(account, select(account, {"intent": "fetch"}), "negative")
     return created
@@ -94,12 +94,14 @@ def watched(account: Account, name: str = "No curl", **fields: Any) -> Rule:
 def fill_rules(account: Account, number: int = 2, *, word: str = "") -> list[Rule]:
     """Create `number` rules in shadow mode, each with rows in every table of rules."""
     created = [
-        rule(account, f"Rule {i} {word or account.name}", "shadow", when={"n": i, "word": word})
+        add_rule(account, f"Rule {i} {word or account.name}", "shadow", when={"n": i, "word": word})
         for i in range(number)
     ]
     with acting(account):
         change_settings(account.pk, {"decision_days": 90}, actor=SYSTEM)
-    active = rule(account, f"Live {word}", "active", then={"tool": {"prefer": ["bash"]}}, when={})
+    active = add_rule(
+        account, f"Live {word}", "active", then={"tool": {"prefer": ["bash"]}}, when={}
+    )
     for i, one in enumerate(created):
         decided = select(account, {"n": i, "word": word}, run_id=f"run-{word}-{i}")
         rate(account, decided, "positive")

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from rules.models import Rule
 from tests import makers
 from tests.hostile import HOSTILE
-from tests.rules.builders import now, rule
+from tests.rules.builders import add_rule, reload_rule
 from tests.web.pages import default_button, page
 
 RULE: dict[str, Any] = {
@@ -80,14 +80,14 @@ def test_unknown_list_of_tools_stays_in_the_json(reviewer: Client) -> None:
 
 def test_no_condition_is_lost(reviewer: Client, acme: Account) -> None:
     many = {f"path{n}": n for n in range(60)}
-    created = rule(acme, "Many", when=many, then=RULE["then"])
+    created = add_rule(acme, "Many", when=many, then=RULE["then"])
     here = f"/rules/{created.pk}/edit/"
     assert "too complex for the form" in page(reviewer.get(here))
     values = {"if_path": list(many), "if_op": ["is"] * 60, "if_value": list(many.values())}
     form = submission(agreed={**RULE, "if": many}, **values, deny="refund, delete")
     answer = reviewer.post(here, {**form, "rule": str(created.pk), "version": "1"})
     assert answer.status_code == 302
-    assert (now(created).when, now(created).version) == (many, 2)
+    assert (reload_rule(created).when, reload_rule(created).version) == (many, 2)
 
 
 def test_user_decides_if_form_and_json_changed(reviewer: Client, acme: Account) -> None:
@@ -159,7 +159,7 @@ def test_another_line_is_added(reviewer: Client) -> None:
 
 
 def test_dry_run_shows_match_and_result(reviewer: Client, acme: Account) -> None:
-    rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["refund"]}})
+    add_rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["refund"]}})
     trial = {"candidates": "search, refund", "context": '{"intent": "refund"}'}
     body = check(reviewer, submission(**trial))
     assert "The rule applies." in body
@@ -180,7 +180,7 @@ def test_dry_run_shows_match_and_result(reviewer: Client, acme: Account) -> None
 
 
 def test_dry_run_of_a_new_rule_is_in_its_scope(reviewer: Client, acme: Account) -> None:
-    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["refund"]}}, scope="billing")
+    add_rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["refund"]}}, scope="billing")
     trial = submission(candidates="search, refund", context='{"intent": "refund"}')
     assert "This rule would change the result." in check(reviewer, trial)
     in_scope = check(reviewer, {**trial, "scope": "billing"})
@@ -190,7 +190,7 @@ def test_dry_run_of_a_new_rule_is_in_its_scope(reviewer: Client, acme: Account) 
 def test_slow_dry_run_ends_with_a_message(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule(acme, "Tags", "active", when={"tags": ["a"]}, then={"tool": {"prefer": ["refund"]}})
+    add_rule(acme, "Tags", "active", when={"tags": ["a"]}, then={"tool": {"prefer": ["refund"]}})
     trial = submission(context='{"intent": "refund", "tags": ["a"]}')
     assert "The rule applies." in check(reviewer, trial)
     monkeypatch.setattr("rules.actions.dry_run.MAX_SECONDS", -1.0)
@@ -198,7 +198,7 @@ def test_slow_dry_run_ends_with_a_message(
 
 
 def test_active_rule_is_edited_as_a_new_edition(reviewer: Client, acme: Account) -> None:
-    live = rule(acme, "Refunds", "active", when=RULE["if"], then=RULE["then"])
+    live = add_rule(acme, "Refunds", "active", when=RULE["if"], then=RULE["then"])
     here = f"/rules/{live.pk}/edit/"
     assert "stays unchanged" in page(reviewer.get(here))
     form = submission(rule=str(live.pk), version=str(live.version), deny="refund, delete")
@@ -207,13 +207,13 @@ def test_active_rule_is_edited_as_a_new_edition(reviewer: Client, acme: Account)
     assert answer.headers["Location"] != f"/rules/{live.pk}/"
     draft = makers.get(Rule, acme, lineage=live.lineage, edition=2)
     assert (draft.state, draft.then) == ("draft", {"tool": {"deny": ["refund", "delete"]}})
-    assert (now(live).state, now(live).then) == ("active", RULE["then"])
+    assert (reload_rule(live).state, reload_rule(live).then) == ("active", RULE["then"])
     again = page(reviewer.post(here, {**form, "deny": "x"}), 422)
     assert "newer edition of this rule is already a draft" in again
 
 
 def test_stale_edit_keeps_the_input_and_is_saved_again(reviewer: Client, acme: Account) -> None:
-    created = rule(acme, "Refunds", when=RULE["if"], then=RULE["then"])
+    created = add_rule(acme, "Refunds", when=RULE["if"], then=RULE["then"])
     here = f"/rules/{created.pk}/edit/"
     first = submission(rule=str(created.pk), version="1", deny="refund, one")
     assert reviewer.post(here, first).status_code == 302
@@ -222,4 +222,4 @@ def test_stale_edit_keeps_the_input_and_is_saved_again(reviewer: Client, acme: A
     expected = ("Someone else changed this", "refund, two", 'name="version" value="2"')
     assert makers.missing(refused, *expected) == []
     assert reviewer.post(here, {**second, "version": "2"}).status_code == 302
-    assert now(created).then == {"tool": {"deny": ["refund", "two"]}}
+    assert reload_rule(created).then == {"tool": {"deny": ["refund", "two"]}}

@@ -20,7 +20,7 @@ from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleSuggestion
 from rules.promotion.evidence import PromotionEvidence, ToolChange, list_tool_changes, load_evidence
 from tests import makers
-from tests.rules.builders import gate, go, now, rate, rule, select
+from tests.rules.builders import add_rule, move_rule, rate, reload_rule, select, set_gate
 
 CONTEXTS: list[dict[str, Any]] = [
     {"intent": ("fetch", "build")[i % 2], "n": i, "user": {"tier": ("pro", "free")[i % 3 > 0]}}
@@ -37,7 +37,7 @@ def backtest(account: Account, created: Rule) -> RuleBacktest:
 
 def evidence(created: Rule) -> PromotionEvidence:
     with acting(created.account_id):
-        return load_evidence(now(created))
+        return load_evidence(reload_rule(created))
 
 
 DRAFTS: list[dict[str, Any]] = [
@@ -52,13 +52,15 @@ DRAFTS: list[dict[str, Any]] = [
 
 
 def test_backtest_predicts_the_evidence_in_shadow_mode(acme: Account) -> None:
-    rule(acme, "live", "active", when={"user.tier": "free"}, then={"tool": {"prefer": ["curl"]}})
-    drafts = [rule(acme, f"draft {i}", **fields) for i, fields in enumerate(DRAFTS)]
+    add_rule(
+        acme, "live", "active", when={"user.tier": "free"}, then={"tool": {"prefer": ["curl"]}}
+    )
+    drafts = [add_rule(acme, f"draft {i}", **fields) for i, fields in enumerate(DRAFTS)]
     for i, context in enumerate(CONTEXTS):
         select(acme, context, agent_id=("bot-7", "")[i % 2])
     tests = [backtest(acme, draft) for draft in drafts]
     for draft in drafts:
-        go(acme, draft, "shadow")
+        move_rule(acme, draft, "shadow")
     for i, context in enumerate(CONTEXTS):
         select(acme, context, agent_id=("bot-7", "")[i % 2])
     for draft, test in zip(drafts, tests, strict=True):
@@ -72,7 +74,7 @@ def test_backtest_predicts_the_evidence_in_shadow_mode(acme: Account) -> None:
 def test_backtest_of_an_edition_replaces_the_active_one(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live = rule(acme, "live", "active")
+    live = add_rule(acme, "live", "active")
     for context in CONTEXTS:
         select(acme, context)
     with acting(acme):
@@ -80,7 +82,7 @@ def test_backtest_of_an_edition_replaces_the_active_one(
     with monkeypatch.context() as patched:  # a backtest does not evaluate other shadow rules
         patched.delattr("rules.evaluation.matching._match_shadow")
         test = backtest(acme, narrower)
-    go(acme, narrower, "shadow")
+    move_rule(acme, narrower, "shadow")
     for context in CONTEXTS:
         select(acme, context)
     seen = evidence(narrower)
@@ -89,7 +91,7 @@ def test_backtest_of_an_edition_replaces_the_active_one(
 
 
 def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    created = rule(acme, "Tried")
+    created = add_rule(acme, "Tried")
     select(acme, {"intent": "fetch"})
     with acting(acme):
         run = create_backtest(acme.pk, SYSTEM, created.pk)
@@ -106,7 +108,7 @@ def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPat
 
 
 def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    created = rule(acme, "Tried", when={"tags": ["a"]})
+    created = add_rule(acme, "Tried", when={"tags": ["a"]})
     select(acme, {"tags": ["a"]})
     with acting(acme):
         run = create_backtest(acme.pk, SYSTEM, created.pk)
@@ -120,7 +122,7 @@ def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch)
 def test_backtest_evaluates_outside_a_transaction(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    created = rule(acme, "Tried")
+    created = add_rule(acme, "Tried")
     select(acme, {"intent": "fetch"})
     acted_for: list[Any] = []
 
@@ -135,7 +137,7 @@ def test_backtest_evaluates_outside_a_transaction(
 def test_long_backtest_is_continued_by_later_runs(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    created = rule(acme, "no bash", then={"tool": {"deny": ["bash"]}})
+    created = add_rule(acme, "no bash", then={"tool": {"deny": ["bash"]}})
     for context in CONTEXTS[:3]:
         select(acme, context)
     monkeypatch.setattr(backtests, "BATCH_SIZE", 1)
@@ -156,7 +158,7 @@ def test_unfinished_backtests_are_limited(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.outbox.background_evaluation.MAX_UNFINISHED", 2)
-    paths = [f"/v1/rules/{rule(acme, name).pk}/backtest" for name in ("one", "two", "three")]
+    paths = [f"/v1/rules/{add_rule(acme, name).pk}/backtest" for name in ("one", "two", "three")]
 
     def start(path: str) -> Any:
         return agent.post(path, {}, content_type=JSON)
@@ -168,13 +170,13 @@ def test_unfinished_backtests_are_limited(
 
 
 def test_invalid_rule_has_no_backtest(acme: Account) -> None:
-    wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
+    wrong = add_rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):
         create_backtest(acme.pk, SYSTEM, wrong.pk)
 
 
 def test_evidence_counts_good_and_bad_feedback(acme: Account) -> None:
-    watching = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
+    watching = add_rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     outcomes = ["positive", "negative", "negative", "neutral"]
     for i, outcome in enumerate(outcomes):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), outcome)
@@ -186,17 +188,17 @@ def test_evidence_counts_good_and_bad_feedback(acme: Account) -> None:
 
 
 def test_evidence_lists_changed_selections(acme: Account) -> None:
-    watching = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
+    watching = add_rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     for outcome in ("positive", "negative", "very_negative", "neutral"):
         rate(acme, select(acme, {"intent": "fetch"}), outcome)
     select(acme, {"intent": "build"})
-    live = rule(acme, "live", "active", then={"tool": {"prefer": ["curl"]}})
+    live = add_rule(acme, "live", "active", then={"tool": {"prefer": ["curl"]}})
     select(acme, {"intent": "fetch"})
-    go(acme, live, "disabled")
-    rule(acme, "none", "active", when={"n": 1}, then={"tool": {"allow": ["bash"]}})
+    move_rule(acme, live, "disabled")
+    add_rule(acme, "none", "active", when={"n": 1}, then={"tool": {"allow": ["bash"]}})
     select(acme, {"intent": "fetch", "n": 1})
     with acting(acme):
-        turns = list_tool_changes(now(watching))
+        turns = list_tool_changes(reload_rule(watching))
     assert turns == [
         ToolChange(selected="bash", would_select="curl", times=5, positive=1, negative=2),
         ToolChange(selected="curl", would_select="curl", times=1, positive=0, negative=0),
@@ -204,10 +206,10 @@ def test_evidence_lists_changed_selections(acme: Account) -> None:
 
 
 def test_job_suggests_without_changing_states(acme: Account) -> None:
-    gate(acme, min_seen=4, min_changed=2, max_against=0.7)
-    good = rule(acme, "good", "shadow", then={"tool": {"deny": ["bash"]}})
-    rule(acme, "silent", "shadow", when={"intent": "never"})
-    bad = rule(acme, "bad", "active", when={}, then={"tool": {"prefer": ["bash"]}})
+    set_gate(acme, min_seen=4, min_changed=2, max_against=0.7)
+    good = add_rule(acme, "good", "shadow", then={"tool": {"deny": ["bash"]}})
+    add_rule(acme, "silent", "shadow", when={"intent": "never"})
+    bad = add_rule(acme, "bad", "active", when={}, then={"tool": {"prefer": ["bash"]}})
     for i in range(12):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), "very_negative")
     before = {one.pk: one.version for one in (good, bad)}
@@ -216,7 +218,7 @@ def test_job_suggests_without_changing_states(acme: Account) -> None:
             assert replace_suggestions(acme.pk) == 2
         results = {s.rule_id: s.kind for s in RuleSuggestion.objects.of(acme)}
     assert results == {good.pk: "promote", bad.pk: "demote"}
-    assert {one.pk: now(one).version for one in (good, bad)} == before
+    assert {one.pk: reload_rule(one).version for one in (good, bad)} == before
 
 
 JSON = "application/json"
@@ -254,8 +256,8 @@ def test_gate_is_read_and_set_with_a_reason_and_the_override_scope(
 
 
 def test_evidence_lists_changes_and_conflicts(agent: Client, acme: Account) -> None:
-    live = rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["bash"]}})
-    created = rule(acme, "Deny", "shadow", when={}, then={"tool": {"deny": ["bash"]}})
+    live = add_rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["bash"]}})
+    created = add_rule(acme, "Deny", "shadow", when={}, then={"tool": {"deny": ["bash"]}})
     last = [select(acme, {"n": n}) for n in range(2)][-1]
     rate(acme, last, "negative")
     evidence = agent.get(f"/v1/rules/{created.pk}/evidence").json()
@@ -276,7 +278,7 @@ def test_evidence_lists_changes_and_conflicts(agent: Client, acme: Account) -> N
 def test_text_with_the_outcome_is_redacted_and_its_digest_is_not(
     agent: Client, acme: Account
 ) -> None:
-    rated, digest = rule(acme, "Rated"), f"{'a' * 24}4111111111111111{'b' * 24}"
+    rated, digest = add_rule(acme, "Rated"), f"{'a' * 24}4111111111111111{'b' * 24}"
     for text in ({"input_text": "Ask lin.xu@example.com."}, {"input_sha256": digest}):
         body = {"outcome": "positive", **text}
         answer = agent.post(f"/v1/rules/{rated.pk}/feedback", body, content_type=JSON)

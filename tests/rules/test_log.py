@@ -19,19 +19,21 @@ from rules.promotion import evidence
 from rules.views.effect_charts import build_effect_charts
 from tests import makers
 from tests.makers import missing, settle
-from tests.rules.builders import fill_rules, go, now, rate, rule, select
+from tests.rules.builders import add_rule, fill_rules, move_rule, rate, reload_rule, select
 from tests.web.pages import page
 
 
 @pytest.fixture
 def decided(acme: Account) -> dict[str, Any]:
     """One decision of each sort."""
-    rule(
+    add_rule(
         acme, "Prefer curl", "active", when={"intent": "fetch"}, then={"tool": {"prefer": ["curl"]}}
     )
-    rule(acme, "Only bash", "active", when={"only": True}, then={"tool": {"allow": ["bash"]}})
-    rule(acme, "No curl", "active", when={"clash": True}, then={"tool": {"deny": ["curl"]}})
-    rule(acme, "Watch", "shadow", when={"n": 1}, then={"tool": {"deny": ["bash", "curl", "grep"]}})
+    add_rule(acme, "Only bash", "active", when={"only": True}, then={"tool": {"allow": ["bash"]}})
+    add_rule(acme, "No curl", "active", when={"clash": True}, then={"tool": {"deny": ["curl"]}})
+    add_rule(
+        acme, "Watch", "shadow", when={"n": 1}, then={"tool": {"deny": ["bash", "curl", "grep"]}}
+    )
     return {
         "plain": select(acme, {"x": 1}, run_id="one", agent_id="scout"),
         "differs": select(acme, {"n": 1}, run_id="two", user_id="ada"),
@@ -95,7 +97,7 @@ def test_log_of_a_shadow_rule_lists_changes(
     assert str(decided["differs"].decision.pk) in body
     assert str(decided["plain"].decision.pk) not in body
     assert "Decisions this rule would have changed" in body
-    go(acme, go(acme, watcher, "draft"), "shadow")  # restarts its time in shadow mode
+    move_rule(acme, move_rule(acme, watcher, "draft"), "shadow")  # restarts its time in shadow mode
     assert "Nothing matches" in page(
         reviewer.get("/rules/decisions/", {"watcher": str(watcher.pk)})
     )
@@ -132,22 +134,22 @@ def test_decision_is_explained_and_rated_once_and_conflicts_are_counted(
     select(acme, {"intent": "fetch", "clash": True})
     body = page(reviewer.get("/rules/conflicts/"))
     assert missing(body, "No curl", "Prefer curl", 'data-label="Count">2<') == []
-    other = rule(acme, "Innocent", "active", when={"z": 1})
+    other = add_rule(acme, "Innocent", "active", when={"z": 1})
     assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
 
 
 def test_edition_that_no_longer_matches_is_displayed_with_its_change(
     reviewer: Client, acme: Account
 ) -> None:
-    live = rule(acme, "No curl", "active")
+    live = add_rule(acme, "No curl", "active")
     with acting(acme):
         narrower = update_rule(
             acme.pk, SYSTEM, live.pk, {"name": "Narrow", "when": {"intent": "fetch", "n": 1}}
         )
-    go(acme, narrower, "shadow")
+    move_rule(acme, narrower, "shadow")
     decided = select(acme, {"intent": "fetch"})
     with acting(acme):
-        [effect, _outcome] = build_effect_charts(now(narrower))
+        [effect, _outcome] = build_effect_charts(reload_rule(narrower))
     body = page(reviewer.get(f"/rules/decisions/{decided.decision.pk}/"))
     assert missing(body, "Narrow", "would change") == []
     assert [sum(filter(None, series.values)) for series in effect.series] == [1, 0]
@@ -171,7 +173,7 @@ def test_log_query_count(reviewer: Client, acme: Account, max_queries: MaxQuerie
 def test_draft_is_backtested_on_the_page(
     reviewer: Client, acme: Account, decided: dict[str, Any]
 ) -> None:
-    created = rule(
+    created = add_rule(
         acme, "A draft", when={"x": {"$exists": True}}, then={"tool": {"deny": ["bash"]}}
     )
     here = f"/rules/{created.pk}/"
@@ -186,8 +188,8 @@ def test_draft_is_backtested_on_the_page(
 
 
 def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
-    rule(acme, "Everywhere")
-    rule(acme, "In the team", scope="team")
+    add_rule(acme, "Everywhere")
+    add_rule(acme, "In the team", scope="team")
     agent = makers.agent(acme)
     for scope, names in (
         ("default", ["Everywhere"]),
@@ -198,7 +200,7 @@ def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
 
 
 def test_rules_are_listed_newest_first(acme: Account) -> None:
-    created = [rule(acme, f"Rule {n}", client_id=f"client-{n}") for n in range(6)]
+    created = [add_rule(acme, f"Rule {n}", client_id=f"client-{n}") for n in range(6)]
     agent, listed = makers.agent(acme), list[str]()
     after: dict[str, Any] = {}
     for _page in created:
@@ -212,7 +214,7 @@ def test_rules_are_listed_newest_first(acme: Account) -> None:
 def test_history_states_its_limit(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = f"/rules/{rule(acme, 'Moved', 'active').pk}/"
+    here = f"/rules/{add_rule(acme, 'Moved', 'active').pk}/"
     assert "Showing the last" not in page(reviewer.get(here))
     monkeypatch.setattr("rules.views.history.MAX_VERSIONS", 2)
     assert "Showing the last 2 versions." in page(reviewer.get(here))
@@ -222,9 +224,9 @@ def test_rule_page_shows_since_when_the_present_state_lasts(
     reviewer: Client, acme: Account
 ) -> None:
     words = {"shadow": "In shadow since", "active": "Active since"}
-    target = rule(acme, "Moved")
+    target = add_rule(acme, "Moved")
     for to in ("shadow", "active", "disabled"):
-        go(acme, target, to)
+        move_rule(acme, target, to)
         body = page(reviewer.get(f"/rules/{target.pk}/"))
         assert missing(body, *words.values()) == [
             text for each, text in words.items() if each != to
@@ -232,18 +234,18 @@ def test_rule_page_shows_since_when_the_present_state_lasts(
 
 
 def test_evidence_ends_when_the_rule_leaves_shadow(acme: Account) -> None:
-    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    watching = add_rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
     agent = makers.agent(acme)
     for to in ("active", "disabled", "shadow"):
         select(acme, {"intent": "fetch"})
-        go(acme, watching, to)
+        move_rule(acme, watching, to)
         select(acme, {"intent": "fetch"})
         counts = agent.get(f"rules/{watching.pk}/evidence", 200)["counts"]
         assert (counts["changed"], counts["seen"]) == (1, 1), to
 
 
 def test_narrower_audience_is_evaluated_for_the_former_one(acme: Account) -> None:
-    live = rule(acme, "No curl", "active")
+    live = add_rule(acme, "No curl", "active")
     select(acme, {"intent": "fetch"}, user_id="kim")
     with acting(acme):
         only_mira = {"audience": "user", "audience_id": "mira"}
@@ -252,17 +254,17 @@ def test_narrower_audience_is_evaluated_for_the_former_one(acme: Account) -> Non
     settle()
     tested = makers.get(RuleBacktest, acme, pk=run.pk)
     assert (tested.seen, tested.matched, tested.changed) == (1, 0, 1)
-    go(acme, narrower, "shadow")
+    move_rule(acme, narrower, "shadow")
     for user_id in ("kim", "mira"):
         select(acme, {"intent": "fetch"}, user_id=user_id)
     for state in ("active", "disabled"):
-        go(acme, live, state)
+        move_rule(acme, live, state)
         counts = makers.agent(acme).get(f"rules/{narrower.pk}/evidence", 200)["counts"]
         assert (counts["seen"], counts["matched"], counts["changed"]) == (2, 1, 1), state
 
 
 def test_backtest_shows_what_changes_with_the_same_tool(reviewer: Client, acme: Account) -> None:
-    created = rule(acme, "As JSON", when={}, then={"output": {"format": "json"}})
+    created = add_rule(acme, "As JSON", when={}, then={"output": {"format": "json"}})
     select(acme, {"x": 1})
     assert reviewer.post(f"/rules/{created.pk}/backtest/", {"decisions": "100"}).status_code == 302
     settle()
@@ -288,7 +290,7 @@ def test_digests_and_ids_reveal_no_redacted_text(acme: Account) -> None:
 def test_evidence_survives_the_deletion_of_its_decisions(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching = rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
+    watching = add_rule(acme, "Watch", "shadow", then={"tool": {"deny": ["bash"]}})
     select(acme, {"intent": "fetch"})
     with acting(acme), monkeypatch.context() as patched:
         patched.setattr(evidence, "_list_decisions_in_shadow", lambda _rule: Rule.objects.none())

@@ -16,13 +16,23 @@ from rules.jobs.tasks import delete_expired_decisions
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.makers import missing
-from tests.rules.builders import HOSTILE, fill_rules, gate, go, now, rate, rule, select, watched
+from tests.rules.builders import (
+    HOSTILE,
+    add_promotable_rule,
+    add_rule,
+    fill_rules,
+    move_rule,
+    rate,
+    reload_rule,
+    select,
+    set_gate,
+)
 from tests.web.pages import page, read_confirmation
 
 LIN = Actor("user", uuid7())
 
 
-def seen_of(body: str) -> dict[str, str]:
+def parse_hidden_fields(body: str) -> dict[str, str]:
     """Return the hidden fields of a form, which state the version and the evidence on its page."""
     results = body.partition('name="seen" value="')[2].partition('"')[0]
     version = body.partition('name="version" value="')[2].partition('"')[0]
@@ -31,14 +41,14 @@ def seen_of(body: str) -> dict[str, str]:
 
 def promote(client: Client, target: Rule, **changes: str) -> Any:
     here = f"/rules/{target.pk}/promotion/"
-    form = {**seen_of(page(client.get(here))), "reason": "It has shown enough."}
+    form = {**parse_hidden_fields(page(client.get(here))), "reason": "It has shown enough."}
     return client.post(here, {**form, **changes})
 
 
 def test_rules_are_listed_and_counted_by_state(reviewer: Client, acme: Account) -> None:
     assert "No rules yet" in page(reviewer.get("/rules/"))
-    rule(acme, "A draft")
-    rule(acme, "A watcher", "shadow", then={"tool": {"prefer": ["grep"]}})
+    add_rule(acme, "A draft")
+    add_rule(acme, "A watcher", "shadow", then={"tool": {"prefer": ["grep"]}})
     body = page(reviewer.get("/rules/"))
     assert "A draft" in body
     assert "prefers <bdi hx-disable>grep</bdi>" in body
@@ -71,7 +81,7 @@ def test_gate_page_names_who_can_promote_past_it(reviewer: Client) -> None:
 
 
 def test_move_is_recorded_and_verified(reviewer: Client, acme: Account) -> None:
-    target = rule(acme, "Moves")
+    target = add_rule(acme, "Moves")
     here = f"/rules/{target.pk}/"
     assert reviewer.post(f"{here}move/", {"to": "shadow"}).status_code == 400
     form = {"to": "shadow", "version": "1", "reason": "Let it watch."}
@@ -83,12 +93,12 @@ def test_move_is_recorded_and_verified(reviewer: Client, acme: Account) -> None:
         == []
     )
     with acting(acme):
-        now(target).versions.filter(version=2).update(state={"name": "Forged"})
+        reload_rule(target).versions.filter(version=2).update(state={"name": "Forged"})
     assert "Broken" in page(reviewer.get(here))
 
 
 def test_reviewer_cannot_change_active_rules(reviewer: Client, acme: Account) -> None:
-    live, watching = rule(acme, "Live", "active"), watched(acme)
+    live, watching = add_rule(acme, "Live", "active"), add_promotable_rule(acme)
     for path, form in (
         (f"{live.pk}/move/", {"to": "disabled"}),
         (f"{live.pk}/move/", {"to": "shadow"}),
@@ -98,24 +108,17 @@ def test_reviewer_cannot_change_active_rules(reviewer: Client, acme: Account) ->
         target = live if str(live.pk) in path else watching
         answer = reviewer.post(f"/rules/{path}", {"version": target.version, **form})
         assert answer.status_code == 403, path
-    assert (now(live).state, now(watching).state) == ("active", "shadow")
+    assert (reload_rule(live).state, reload_rule(watching).state) == ("active", "shadow")
     assert "Only an admin" in page(reviewer.get(f"/rules/{watching.pk}/promotion/"))
 
 
 def test_rule_is_promoted_and_rolled_back(admin: Client, acme: Account) -> None:
-    rule(acme, "Prefer bash", "active", then={"tool": {"prefer": ["bash"]}})
-    target = watched(acme)
+    add_rule(acme, "Prefer bash", "active", then={"tool": {"prefer": ["bash"]}})
+    target = add_promotable_rule(acme)
     body = page(admin.get(f"/rules/{target.pk}/promotion/"))
     for words in (
-        *(
-            "Evidence gate met",
-            "Prefer bash",
-            "tool.bash",
-            "3 / 3",
-            "44–100 %",
-            "No edition of this rule is active",
-            "&quot;selected&quot;: ",
-        ),
+        *("Evidence gate met", "Prefer bash", "tool.bash", "3 / 3", "44–100 %"),
+        *("No edition of this rule is active", "&quot;selected&quot;: "),
         *("Priority 0", '<del class="short">', 'data-label="Bad outcomes">3<', "Show all 3"),
         *("3 decisions evaluated; at least 3 are required.", ">bad<"),
     ):
@@ -123,23 +126,23 @@ def test_rule_is_promoted_and_rolled_back(admin: Client, acme: Account) -> None:
     assert "Enter a reason" in page(promote(admin, target, reason="  "), 400)
     here = f"/rules/{target.pk}/promotion/"
     answer = promote(admin, target)
-    assert (answer.status_code, now(target).state) == (302, "active")
+    assert (answer.status_code, reload_rule(target).state) == (302, "active")
     done = page(admin.get(answer.headers["Location"]))
     assert "This edition is active." in page(admin.get(here))
-    way_back = f"/rules/{target.pk}/rollback/?version={now(target).version}"
+    way_back = f"/rules/{target.pk}/rollback/?version={reload_rule(target).version}"
     assert f'hx-post="{way_back}"' in done
     back = admin.post(way_back, headers={"HX-Request": "true"})
     assert back.headers["HX-Redirect"] == f"/rules/{target.pk}/"
-    assert now(target).state == "shadow"
+    assert reload_rule(target).state == "shadow"
 
 
 def test_change_of_an_active_rule_asks_for_confirmation(
     admin: Client, reviewer: Client, acme: Account
 ) -> None:
-    first = rule(acme, "No curl", "active")
+    first = add_rule(acme, "No curl", "active")
     with acting(acme):
         newer = update_rule(acme.pk, LIN, first.pk, {"then": {"tool": {"deny": ["grep"]}}})
-    second = go(acme, go(acme, newer, "shadow"), "active")
+    second = move_rule(acme, move_rule(acme, newer, "shadow"), "active")
     here = f"/rules/{second.pk}/"
     rule_page, question = page(admin.get(here)), ""
     for path, text in (
@@ -151,63 +154,65 @@ def test_change_of_an_active_rule_asks_for_confirmation(
         question = page(admin.get(f"{here}{path}"))
         assert missing(question, text, "starts again from zero") == []
         assert reviewer.get(f"{here}{path}").status_code == 403
-    assert now(second).state == "active"
-    assert admin.post(f"{here}rollback/", seen_of(question)).status_code == 302
-    assert (now(first).state, now(second).state) == ("active", "shadow")
+    assert reload_rule(second).state == "active"
+    assert admin.post(f"{here}rollback/", parse_hidden_fields(question)).status_code == 302
+    assert (reload_rule(first).state, reload_rule(second).state) == ("active", "shadow")
     assert "no longer active" in page(admin.get(f"{here}rollback/"), 409)
 
 
 def test_move_cannot_activate_and_an_override_needs_a_reason(admin: Client, acme: Account) -> None:
-    target = rule(acme, "New", "shadow")
+    target = add_rule(acme, "New", "shadow")
     for to in ("active", "", "nowhere"):
         answer = admin.post(f"/rules/{target.pk}/move/", {"to": to, "version": target.version})
-        assert (answer.status_code, now(target).state) == (400, "shadow"), to
+        assert (answer.status_code, reload_rule(target).state) == (400, "shadow"), to
     assert "Not enough evidence" in page(promote(admin, target), 409)
     assert "Enter a reason" in page(promote(admin, target, override="yes", reason=""), 400)
     assert promote(admin, target, override="yes").status_code == 302
-    assert now(target).state == "active"
+    assert reload_rule(target).state == "active"
 
 
 def test_second_promotion_is_a_conflict(admin: Client, acme: Account) -> None:
     lin = Client()
     lin.force_login(makers.member(acme, "lin", role="admin"))
-    target = watched(acme)
+    target = add_promotable_rule(acme)
     here = f"/rules/{target.pk}/promotion/"
-    forms = [{**seen_of(page(one.get(here))), "reason": "Enough."} for one in (admin, lin)]
+    forms = [
+        {**parse_hidden_fields(page(one.get(here))), "reason": "Enough."} for one in (admin, lin)
+    ]
     assert admin.post(here, forms[0]).status_code == 302
     assert "Someone else changed this rule" in page(lin.post(here, forms[1]), 409)
 
 
 def test_promotion_needs_the_current_active_edition(admin: Client, acme: Account) -> None:
-    target = watched(acme)
+    target = add_promotable_rule(acme)
     here = f"/rules/{target.pk}/promotion/"
-    form = {**seen_of(page(admin.get(here))), "reason": "Enough."}
+    form = {**parse_hidden_fields(page(admin.get(here))), "reason": "Enough."}
     with acting(acme):  # another edition of the rule becomes active meanwhile
-        twin = Rule.objects.get(pk=rule(acme, "Twin", "shadow").pk)
+        twin = Rule.objects.get(pk=add_rule(acme, "Twin", "shadow").pk)
         Rule.objects.filter(pk=twin.pk).update(lineage=target.lineage, edition=9)
-    go(acme, twin, "active")
+    move_rule(acme, twin, "active")
     assert "The active edition changed" in page(admin.post(here, form), 409)
     assert "would replace it" in page(admin.get(here))
 
 
 def test_second_person_approves_the_request(admin: Client, reviewer: Client, acme: Account) -> None:
-    target = watched(acme)
-    gate(acme, second_person=True)
+    target = add_promotable_rule(acme)
+    set_gate(acme, second_person=True)
     assert promote(reviewer, target).status_code == 302
     request = makers.get(RulePromotion, acme)
     assert "Pending approval" in page(admin.get("/rules/"))
     here = f"/rules/promotions/{request.pk}/"
     version = {"version": str(target.version)}
     assert reviewer.post(f"{here}approve/", version).status_code == 403
-    assert now(target).state == "shadow"
+    assert reload_rule(target).state == "shadow"
     assert admin.post(f"{here}approve/", version).status_code == 302
-    assert now(target).state == "active"
+    assert reload_rule(target).state == "active"
     assert admin.post(f"{here}approve/", version).status_code == 409
 
 
 def test_own_and_stale_requests_cannot_be_approved(admin: Client, acme: Account) -> None:
-    target = watched(acme)
-    gate(acme, second_person=True)
+    target = add_promotable_rule(acme)
+    set_gate(acme, second_person=True)
     assert promote(admin, target).status_code == 302
     own = makers.get(RulePromotion, acme)
     form = {"version": str(target.version)}
@@ -221,7 +226,7 @@ def test_own_and_stale_requests_cannot_be_approved(admin: Client, acme: Account)
     assert "no longer valid" in page(admin.get(f"/rules/{target.pk}/promotion/"))
     stale = admin.post(f"/rules/promotions/{foreign.pk}/approve/", {"version": target.version + 1})
     assert "no longer valid" in page(stale, 409)
-    assert now(target).state == "shadow"
+    assert reload_rule(target).state == "shadow"
 
 
 def test_admin_changes_the_gate_and_sees_its_history(
@@ -239,7 +244,7 @@ def test_admin_changes_the_gate_and_sees_its_history(
 
 
 def test_expired_decisions_without_feedback_are_deleted(admin: Client, acme: Account) -> None:
-    rule(acme, "Watches", "shadow")
+    add_rule(acme, "Watches", "shadow")
     rated, _plain = (select(acme, {"intent": "fetch"}) for _each in range(2))
     rate(acme, rated, "positive")
     with acting(acme):
@@ -267,7 +272,7 @@ def test_denied_tool_may_have_any_name(reviewer: Client, acme: Account) -> None:
 
 
 def test_texts_of_rules_and_agents_are_escaped(admin: Client, acme: Account) -> None:
-    target = rule(
+    target = add_rule(
         acme,
         HOSTILE,
         "shadow",
@@ -275,12 +280,12 @@ def test_texts_of_rules_and_agents_are_escaped(admin: Client, acme: Account) -> 
         then={"tool": {"deny": [HOSTILE]}, "extensions": {HOSTILE: HOSTILE}},
         exceptions=[{"x": HOSTILE}],
     )
-    rule(acme, HOSTILE, "shadow", when={}, then={"tool": {"prefer": ["grep"]}})
-    rule(acme, HOSTILE, "active", when={}, then={"tool": {"deny": [HOSTILE, "curl"]}})
-    live = rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE, "bash"]}})
+    add_rule(acme, HOSTILE, "shadow", when={}, then={"tool": {"prefer": ["grep"]}})
+    add_rule(acme, HOSTILE, "active", when={}, then={"tool": {"deny": [HOSTILE, "curl"]}})
+    live = add_rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE, "bash"]}})
     with acting(acme):
         newer = update_rule(acme.pk, LIN, live.pk, {"when": {"y": HOSTILE}, "summary": HOSTILE})
-    go(acme, newer, "shadow")
+    move_rule(acme, newer, "shadow")
     ids = dict.fromkeys(("run_id", "agent_id", "user_id"), HOSTILE)
     decided = [select(acme, {"intent": "fetch", "x": HOSTILE}, **ids) for _each in range(3)]
     for each in decided:

@@ -16,7 +16,7 @@ from rules.evaluation.patterns import (
     reserve_space,
 )
 from rules.evaluation.rule_cache import load_rules
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 
 MAX_PATTERNS = 3
 
@@ -67,11 +67,11 @@ def test_patterns_of_active_rules_fit_into_the_cache(acme: Account) -> None:
     patterns = [f"kiln {number}$" for number in range(10)]
     when = {"$or": [{"text": {"$regex": each}} for each in patterns]}
     unless = [{"$not": {"text": {"$regex": "^glaze"}}}, {"text": {"$regex": patterns[0]}}]
-    rule(acme, "In shadow", "shadow", when=when, exceptions=unless)
+    add_rule(acme, "In shadow", "shadow", when=when, exceptions=unless)
     with acting(acme):
         load_rules(acme.pk)
     assert pattern_cache.max_size == MAX_PATTERNS * MIN_CACHED_SIZE, "any agent can write it"
-    rule(acme, "Active", "active", when=when, exceptions=unless)
+    add_rule(acme, "Active", "active", when=when, exceptions=unless)
     with acting(acme):
         *_, loaded = load_rules(acme.pk).rules
     assert pattern_cache.max_size == (MAX_PATTERNS + 11) * MIN_CACHED_SIZE

@@ -35,7 +35,7 @@ from rules.models import (
     RuleVersion,
 )
 from tests import makers
-from tests.rules.builders import PATH, gate, go, now, rate, rule, select
+from tests.rules.builders import PATH, add_rule, move_rule, rate, reload_rule, select, set_gate
 
 ADA, LIN = Actor("user", uuid7()), Actor("user", uuid7())
 MOVES = {
@@ -47,19 +47,19 @@ MOVES = {
 
 def test_only_listed_moves_are_allowed(acme: Account) -> None:
     for state, to in product(PATH, PATH):
-        target = rule(acme, "a rule", state)
+        target = add_rule(acme, "a rule", state)
         commits = makers.count(Commit, acme)
         if (state, to) in MOVES:
-            assert go(acme, target, to).state == to
+            assert move_rule(acme, target, to).state == to
         elif state == to:
-            assert go(acme, target, to).version == target.version
+            assert move_rule(acme, target, to).version == target.version
         else:
             with pytest.raises(Conflict):
-                go(acme, target, to)
+                move_rule(acme, target, to)
         assert makers.count(Commit, acme) == commits + ((state, to) in MOVES), (state, to)
         with acting(acme):
             last = RuleVersion.objects.of(acme).filter(rule=target).latest("version")
-        assert last.state["state"] == now(target).state, (state, to)
+        assert last.state["state"] == reload_rule(target).state, (state, to)
 
 
 def decision(target: Rule, actor: Actor = ADA, **more: Any) -> StateChange:
@@ -68,17 +68,17 @@ def decision(target: Rule, actor: Actor = ADA, **more: Any) -> StateChange:
 
 
 def test_gate_needs_evidence_or_a_reason(acme: Account) -> None:
-    target = rule(acme, "a rule", "shadow", then={"tool": {"deny": ["vim"]}})
+    target = add_rule(acme, "a rule", "shadow", then={"tool": {"deny": ["vim"]}})
     with acting(acme), pytest.raises(Conflict, match="Not enough evidence"):
         change_state(decision(target, may_override=False), "active")
     with acting(acme), pytest.raises(Invalid, match="reason"):
         change_state(decision(target, reason=" "), "active")
-    gate(acme, min_seen=3, min_changed=3, max_against=0.6)
+    set_gate(acme, min_seen=3, min_changed=3, max_against=0.6)
     for i in range(3):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), "negative")
     with acting(acme), pytest.raises(Conflict, match="0 decisions would have changed"):
         change_state(decision(target, may_override=False), "active")
-    stricter = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
+    stricter = add_rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     for i in range(3):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), "negative")
     with acting(acme):
@@ -88,11 +88,11 @@ def test_gate_needs_evidence_or_a_reason(acme: Account) -> None:
 
 
 def test_active_rule_is_never_edited_in_place(acme: Account) -> None:
-    live = rule(acme, "live", "active")
+    live = add_rule(acme, "live", "active")
     with acting(acme):
         newer = update_rule(acme.pk, ADA, live.pk, {"then": {"tool": {"deny": ["bash"]}}})
         assert (newer.state, newer.edition, newer.lineage) == ("draft", 2, live.lineage)
-        assert now(live).then == live.then
+        assert reload_rule(live).then == live.then
         with pytest.raises(Conflict, match="newer edition"):
             update_rule(acme.pk, ADA, live.pk, {"priority": 3})
         assert update_rule(acme.pk, ADA, newer.pk, {"priority": 3}).pk == newer.pk, "a draft is"
@@ -100,33 +100,33 @@ def test_active_rule_is_never_edited_in_place(acme: Account) -> None:
         assert (renamed.pk, renamed.state) == (live.pk, "active"), "a name is not obeyed"
         with pytest.raises(Conflict):
             change_state(decision(newer), "active")
-    go(acme, newer, "shadow")
-    go(acme, newer, "active")
-    assert (now(live).state, now(newer).replaced) == ("disabled", live.pk)
+    move_rule(acme, newer, "shadow")
+    move_rule(acme, newer, "active")
+    assert (reload_rule(live).state, reload_rule(newer).replaced) == ("disabled", live.pk)
     with acting(acme):
         roll_back_rule(decision(newer))
-    assert (now(live).state, now(newer).state) == ("active", "shadow")
+    assert (reload_rule(live).state, reload_rule(newer).state) == ("active", "shadow")
     with acting(acme), pytest.raises(Conflict):
         roll_back_rule(decision(newer))
 
 
 def test_true_in_place_of_1_is_a_change(acme: Account) -> None:
-    target = rule(acme, "a rule", when={"n": 1})
+    target = add_rule(acme, "a rule", when={"n": 1})
     with acting(acme):
         changed = update_rule(acme.pk, ADA, target.pk, {"when": {"n": True}})
-    assert (now(target).when["n"] is True, changed.version) == (True, 2)
+    assert (reload_rule(target).when["n"] is True, changed.version) == (True, 2)
 
 
 def test_former_shadow_rule_is_never_edited_in_place(acme: Account) -> None:
-    target = go(acme, rule(acme, "a rule", "shadow"), "draft")
+    target = move_rule(acme, add_rule(acme, "a rule", "shadow"), "draft")
     with acting(acme):
         assert update_rule(acme.pk, ADA, target.pk, {"priority": 1}).pk != target.pk
 
 
 def test_second_person_approves(acme: Account) -> None:
-    gate(acme, second_person=True)
-    target = rule(acme, "a rule")
-    target = go(acme, target, "shadow")
+    set_gate(acme, second_person=True)
+    target = add_rule(acme, "a rule")
+    target = move_rule(acme, target, "shadow")
     with acting(acme):
         with pytest.raises(Conflict, match="second person"):
             change_state(decision(target), "active")
@@ -142,11 +142,11 @@ def test_second_person_approves(acme: Account) -> None:
 
 
 def test_stale_approval_is_rejected(acme: Account) -> None:
-    live = rule(acme, "live", "active")
+    live = add_rule(acme, "live", "active")
     with acting(acme):
         newer = update_rule(acme.pk, ADA, live.pk, {"priority": 7})
-    newer = go(acme, newer, "shadow")
-    gate(acme, second_person=True)
+    newer = move_rule(acme, newer, "shadow")
+    set_gate(acme, second_person=True)
     with acting(acme):
         request = request_promotion(decision(newer))
         change_state(decision(live), "shadow")  # the active edition has changed
@@ -159,10 +159,10 @@ def test_stale_approval_is_rejected(acme: Account) -> None:
         change_state(decision(newer), "shadow")  # the same rule, but a new period in shadow mode
         with pytest.raises(Conflict, match="no longer valid"):
             approve_request(decision(newer, LIN), again.pk)
-    assert now(newer).state == "shadow"
+    assert reload_rule(newer).state == "shadow"
 
 
-def at_once(actions: list[Any]) -> list[str]:
+def run_all_concurrently(actions: list[Any]) -> list[str]:
     """Run all actions at the same time and return their outcomes."""
 
     def do(action: Any) -> str:
@@ -179,38 +179,39 @@ def at_once(actions: list[Any]) -> list[str]:
 
 
 def test_one_concurrent_promotion_wins(module_commits: None, acme: Account) -> None:
-    target = rule(acme, "a rule", "shadow")
+    target = add_rule(acme, "a rule", "shadow")
 
     def promote(actor: Actor) -> None:
         with acting(acme):
             change_state(decision(target, actor, version=target.version), "active")
 
-    assert at_once([lambda: promote(ADA), lambda: promote(LIN)]) == ["done", "stale_version"]
+    outcomes = run_all_concurrently([lambda: promote(ADA), lambda: promote(LIN)])
+    assert outcomes == ["done", "stale_version"]
     with acting(acme):
         promoted = RuleVersion.objects.of(acme).filter(rule=target, event="PROMOTE")
         assert promoted.count() == 1
 
 
 def test_one_concurrently_promoted_edition_is_active(module_commits: None, acme: Account) -> None:
-    live = rule(acme, "live", "active")
+    live = add_rule(acme, "live", "active")
     with acting(acme):
         second = update_rule(acme.pk, ADA, live.pk, {"priority": 2})
-    second = go(acme, second, "shadow")
+    second = move_rule(acme, second, "shadow")
     with acting(acme):
         third = update_rule(acme.pk, ADA, second.pk, {"priority": 3})
-    third = go(acme, third, "shadow")
+    third = move_rule(acme, third, "shadow")
 
     def promote(target: Rule) -> None:
         with acting(acme):
             change_state(decision(target, version=target.version), "active")
 
-    at_once([lambda: promote(second), lambda: promote(third)])
-    states = sorted(now(one).state for one in (live, second, third))
+    run_all_concurrently([lambda: promote(second), lambda: promote(third)])
+    states = sorted(reload_rule(one).state for one in (live, second, third))
     assert states == ["active", "disabled", "disabled"]
 
 
 def test_one_concurrent_approval_wins(module_commits: None, acme: Account) -> None:
-    target = rule(acme, "a rule", "shadow")
+    target = add_rule(acme, "a rule", "shadow")
     with acting(acme):
         request = request_promotion(decision(target))
 
@@ -219,7 +220,7 @@ def test_one_concurrent_approval_wins(module_commits: None, acme: Account) -> No
             approve_request(decision(target, actor), request.pk)
 
     others = [Actor("user", uuid7()) for _each in range(3)]
-    outcomes = at_once([partial(approves, each) for each in others])
+    outcomes = run_all_concurrently([partial(approves, each) for each in others])
     assert outcomes == ["done", "stale_version", "stale_version"]
     with acting(acme):
         assert RulePromotion.objects.get(pk=request.pk).status == "approved"
@@ -230,7 +231,7 @@ def test_one_concurrent_approval_wins(module_commits: None, acme: Account) -> No
 def test_request_and_decision_are_serialized(
     module_commits: None, acme: Account, action: Any
 ) -> None:
-    target = rule(acme, "a rule", "shadow")
+    target = add_rule(acme, "a rule", "shadow")
     with acting(acme):
         request = request_promotion(decision(target))
 
@@ -243,16 +244,16 @@ def test_request_and_decision_are_serialized(
             action(decision(target, LIN), request.pk)
 
     late = {approve_request: "shadow_first", withdraw_request: "done"}[action]
-    assert at_once([renew, decide]) in (["done", late], ["done", "stale_version"])
+    assert run_all_concurrently([renew, decide]) in (["done", late], ["done", "stale_version"])
     with acting(acme):
         waiting = RulePromotion.objects.of(acme).filter(status="waiting")
-        assert waiting.count() == (now(target).state == "shadow")
+        assert waiting.count() == (reload_rule(target).state == "shadow")
 
 
 def test_concurrent_feedback_counts_once(module_commits: None, acme: Account) -> None:
-    target = rule(acme, "a rule", "active")
+    target = add_rule(acme, "a rule", "active")
     decided = select(acme, {"intent": "fetch"})
-    assert at_once([lambda: rate(acme, decided, "positive")] * 4) == ["done"] * 4
+    assert run_all_concurrently([lambda: rate(acme, decided, "positive")] * 4) == ["done"] * 4
     rate(acme, decided, "negative", actor=SYSTEM)
     with acting(acme):
         counted = RuleStatistics.objects.get(rule=target)
@@ -281,11 +282,11 @@ def test_feedback_without_a_decision_counts_for_each_user(agent: Client) -> None
 
 
 def test_rule_is_retired_only_if_its_audience_was_active(acme: Account) -> None:
-    target = rule(acme, "a rule", "active", audience="user", audience_id="mira")
+    target = add_rule(acme, "a rule", "active", audience="user", audience_id="mira")
     makers.update(Rule, acme, {"pk": target.pk}, activated_at="2020-01-01T00:00:00Z")
     for user_id, suggested in (("kim", 0), ("mira", 1)):
         select(acme, {"intent": "build"}, user_id=user_id)
         with acting(acme):
             assert replace_suggestions(acme.pk) == suggested, user_id
-    go(acme, target, "disabled")
+    move_rule(acme, target, "disabled")
     assert not makers.rows(RuleSuggestion, acme), "a change of the state decides it"

@@ -6,7 +6,7 @@ import pytest
 
 from kmapp.accounts.models import Account, account_ids
 from rules.jobs.tasks import suggest
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 
 
 def test_accounts_with_few_rules_are_first(
@@ -15,10 +15,10 @@ def test_accounts_with_few_rules_are_first(
     accounts = {account.pk: account for account in (acme, rival)}
     large, small = (accounts[account_id] for account_id in account_ids())
     for state in ("active", "shadow"):
-        rule(large, "Counted", state)
-    rule(small, "Counted", "shadow")
+        add_rule(large, "Counted", state)
+    add_rule(small, "Counted", "shadow")
     for state in ("draft", "draft", "disabled"):
-        rule(small, "Not counted", state)
+        add_rule(small, "Not counted", state)
     served: list[UUID] = []
 
     def serve(account_id: UUID) -> int:

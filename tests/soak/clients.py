@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import django
 
 from tests.soak.deployment import Deployment
-from tests.soak.workers import Importer, Line, Reader, Reviewer, Worker, Writer
+from tests.soak.workers import HttpClient, Importer, Reader, Reviewer, Worker, Writer
 
 if TYPE_CHECKING:
     from kmapp.accounts.models import User
@@ -22,7 +22,7 @@ QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crowd:
+class SoakClients:
     accounts: Mapping[str, str]  # ids by the tag that every text of the account begins with
     writers: Sequence[Writer]
     readers: Sequence[Reader]
@@ -35,7 +35,7 @@ class Crowd:
 
     @property
     def answers(self) -> Counter[int]:
-        return sum((each.line.answers for each in self.everybody), Counter[int]())
+        return sum((each.client.answers for each in self.everybody), Counter[int]())
 
     @property
     def wrong(self) -> Sequence[str]:
@@ -44,7 +44,7 @@ class Crowd:
 
 
 @contextmanager
-def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[Crowd]:
+def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator[SoakClients]:
     """Create accounts, keys and a session; `folder` is for the files of the importer.
 
     Clients pause `rate` times shorter between their requests.
@@ -69,13 +69,13 @@ def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[C
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         for number in range(WRITERS[tag]):
             name = f"{tag.lower()}-{number}"
-            writers.append(Writer(f"w-{name}", tag, Line(there.port, headers), 4.0 / rate))
-            line = Line(there.port, headers)
-            readers.append(Reader(f"r-{name}", tag, line, 1.0 / rate, writer=writers[-1]))
+            writers.append(Writer(f"w-{name}", tag, HttpClient(there.port, headers), 4.0 / rate))
+            client = HttpClient(there.port, headers)
+            readers.append(Reader(f"r-{name}", tag, client, 1.0 / rate, writer=writers[-1]))
     person = makers.member(accounts["Main"], "reviewer", role="editor")
-    session = Line(there.port, _session_headers(person))
-    commands = Line(there.port, {})
-    yield Crowd(
+    session = HttpClient(there.port, _session_headers(person))
+    commands = HttpClient(there.port, {})
+    yield SoakClients(
         accounts={tag: str(account.pk) for tag, account in accounts.items()},
         writers=writers,
         readers=readers,

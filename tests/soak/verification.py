@@ -7,7 +7,7 @@ from typing import Any, LiteralString, NamedTuple
 import psycopg
 
 from kmapp.runtime import embedded
-from tests.soak.clients import Crowd
+from tests.soak.clients import SoakClients
 from tests.soak.deployment import Deployment
 
 # Topics are created during the run; no client wrote them and they have no vectors.
@@ -45,22 +45,24 @@ def expect_none(what: str, number: int) -> Finding:
     return Finding(what, f"{number:,}", number == 0)
 
 
-def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[Finding]:
+def verify_results(
+    there: Deployment, clients: SoakClients, memory: Sequence[float]
+) -> list[Finding]:
     """Compare the database with the writes and decisions that clients saw acknowledged."""
     rows = _rows(there, WRITTEN)
     ids = {client_id: pk for client_id, pk, _account, _text in rows}
-    promised = {name: pk for each in crowd.writers for name, pk in each.acknowledged.items()}
-    promised |= dict.fromkeys(crowd.importer.imported, "")  # an import returns no ids
+    promised = {name: pk for each in clients.writers for name, pk in each.acknowledged.items()}
+    promised |= dict.fromkeys(clients.importer.imported, "")  # an import returns no ids
     lost = [name for name, pk in promised.items() if ids.get(name, "?") != (pk or ids.get(name))]
-    strays = [pk for _name, pk, of, text in rows if crowd.accounts.get(text.split(":")[0]) != of]
+    strays = [pk for _name, pk, of, text in rows if clients.accounts.get(text.split(":")[0]) != of]
     topic_accounts = dict(_rows(there, TOPICS))
     strays += [
         pk
-        for each in crowd.readers
+        for each in clients.readers
         for pk in each.topics
-        if topic_accounts.get(pk) != crowd.accounts[each.tag]
+        if topic_accounts.get(pk) != clients.accounts[each.tag]
     ]
-    approved = crowd.reviewer.approved
+    approved = clients.reviewer.approved
     approved_rows = _rows(there, DECIDED, approved)
     fsck = there.command("fsck")
     third = len(memory) // 3
@@ -75,8 +77,8 @@ def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> 
         expect_none("failed jobs", _count(there, FAILED)),
         Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
         expect_none("lost or duplicate decisions", len(approved) - len(approved_rows)),
-        expect_none("violations during the run", len(crowd.wrong)),
-        *(Finding("broken", message, holds=False) for message in crowd.wrong[:5]),
+        expect_none("violations during the run", len(clients.wrong)),
+        *(Finding("broken", message, holds=False) for message in clients.wrong[:5]),
         Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
         Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= MAX_GROWTH),
     ]

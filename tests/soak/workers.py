@@ -25,7 +25,7 @@ PLACES = ("the north gate", "dock seven", "the tea room", "北门", "七号码�
 
 
 @dataclass
-class Line:
+class HttpClient:
     """An HTTP client with a connection per request, which counts the responses."""
 
     port: int
@@ -56,7 +56,7 @@ class Worker(ABC):
 
     name: str
     tag: str  # of the account: every text begins with it
-    line: Line
+    client: HttpClient
     pause: float  # seconds
     wrong: list[str] = field(default_factory=list, kw_only=True)  # violations that it noticed
 
@@ -96,7 +96,7 @@ class Writer(Worker):
         ]
         nodes[-1] |= {"user_id": None, "run_id": None, "visibility": "account"}
         while True:
-            status, body = self.line.call("memory/write", {"nodes": nodes})
+            status, body = self.client.call("memory/write", {"nodes": nodes})
             if body:
                 self.acknowledged |= {node["client_id"]: node["id"] for node in body["nodes"]}
                 return
@@ -115,7 +115,7 @@ class Reader(Worker):
 
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
         query = f"Where is the {dice.choice(THINGS)}? ({number})"
-        _, body = self.line.call("memory/search", {"query": query, "user_id": "ann"})
+        _, body = self.client.call("memory/search", {"query": query, "user_id": "ann"})
         for result in body["results"] if body else ():
             if result["kind"] == "topic":
                 self.topics.add(result["id"])
@@ -124,7 +124,7 @@ class Reader(Worker):
         acknowledged = list(self.writer.acknowledged.items())
         if acknowledged:
             client_id, pk = dice.choice(acknowledged)
-            status, body = self.line.call("memory/get", {"id": pk, "user_id": "ann"})
+            status, body = self.client.call("memory/get", {"id": pk, "user_id": "ann"})
             if body and body["client_id"] != client_id:
                 self.wrong.append(f"{self.name}: {pk} is another memory than it was")
             # Agents cannot read a proposal before its approval.
@@ -139,7 +139,7 @@ class Reviewer(Worker):
     approved: list[str] = field(default_factory=list)
 
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
-        status, page = self.line.ask("GET", "/review/")
+        status, page = self.client.ask("GET", "/review/")
         form = re.search(
             r'action="(/review/([0-9a-f-]{36})/approve/[^"]*)".*?name="version" value="(\d+)"',
             page,
@@ -148,7 +148,7 @@ class Reviewer(Worker):
         if status != OK or not form:
             return
         path, pk, version = form.groups()
-        status, _ = self.line.ask("POST", path, urlencode({"version": version}))
+        status, _ = self.client.ask("POST", path, urlencode({"version": version}))
         if status in (OK, FOUND):
             self.approved.append(pk)
         elif status not in (0, AWAY, CONFLICT):

@@ -15,7 +15,7 @@ from tests.stateful.memory_model import Memory, Model
 
 
 @dataclass
-class Side:
+class ModelledAccount:
     """One account with its clients and its model."""
 
     account: Account
@@ -25,7 +25,7 @@ class Side:
     model: Model = field(default_factory=Model)
 
     @classmethod
-    def create(cls) -> "Side":
+    def create(cls) -> "ModelledAccount":
         account = makers.account(f"Acme {uuid4().hex[:8]}")
         person = makers.member(account, f"ada-{uuid4().hex[:8]}", role="admin")
         reader = makers.agent(account, ("memory:read",))
@@ -46,7 +46,7 @@ class Side:
         return answer[1]
 
 
-def correct_apart(side: Side, memory: Memory, text: str) -> tuple[int, Any]:
+def correct_in_thread(side: ModelledAccount, memory: Memory, text: str) -> tuple[int, Any]:
     """Correct a memory with a client and a connection of this thread's own."""
     client = APIClient()
     client.defaults = dict(side.agent.client.defaults)

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from tests import makers
 from tests.stateful import forms, need, run, step
-from tests.stateful.accounts import Side, correct_apart
+from tests.stateful.accounts import ModelledAccount, correct_in_thread
 from tests.stateful.memory_model import Memory
 
 THINGS = ("black tea", "green figs", "old maps")
@@ -36,7 +36,7 @@ class MemoryLife(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sides = (Side.create(), Side.create())
+        self.sides = (ModelledAccount.create(), ModelledAccount.create())
 
     @initialize(owners=st.lists(users, min_size=3, max_size=3), text=texts)
     def begin(self, owners: list[str], text: str) -> None:
@@ -45,8 +45,8 @@ class MemoryLife(RuleBasedStateMachine):
             for user, each in zip(owners, THINGS, strict=True):
                 self.store(who=who, text=f"The guest asked for {each}.", user=user)
 
-    def pick(self, who: int, number: int) -> tuple[Side, Memory]:
-        """Return the side and one of its memories; skip the step if it has none."""
+    def pick(self, who: int, number: int) -> tuple[ModelledAccount, Memory]:
+        """Return the account and one of its memories; skip the step if it has none."""
         side = self.sides[who]
         stored = side.model.stored()
         need(stored)
@@ -115,7 +115,12 @@ class MemoryLife(RuleBasedStateMachine):
         self._update(side, memory, {"expires_at": LONG_AGO if past else None}, 0, expired=past)
 
     def _update(
-        self, side: Side, memory: Memory, body: dict[str, Any], offset: int, **values: Any
+        self,
+        side: ModelledAccount,
+        memory: Memory,
+        body: dict[str, Any],
+        offset: int,
+        **values: Any,
     ) -> None:
         seen = memory.version + offset
         request = {"id": memory.id, "version": seen, **body}
@@ -138,7 +143,7 @@ class MemoryLife(RuleBasedStateMachine):
         need(memory.user and memory.now.status == "active")
         texts = ("The guest left at nine.", "The guest left at ten.")
         with ThreadPoolExecutor(2) as pool:
-            answers = list(pool.map(lambda text: correct_apart(side, memory, text), texts))
+            answers = list(pool.map(lambda text: correct_in_thread(side, memory, text), texts))
         assert sorted(status for status, _ in answers) == [200, 409], answers
         won = texts[[status for status, _ in answers].index(200)]
         assert side.model.correct(memory, memory.version, ("active",), text=won)

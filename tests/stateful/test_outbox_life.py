@@ -63,7 +63,7 @@ class Planned:
 
 
 @dataclass
-class Side:
+class ModelledAccount:
     account: Account
     jobs: dict[str, Planned] = field(default_factory=dict)
 
@@ -77,7 +77,9 @@ class OutboxLife(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sides = tuple(Side(makers.account(f"Acme {uuid4().hex[:8]}")) for _ in range(2))
+        self.sides = tuple(
+            ModelledAccount(makers.account(f"Acme {uuid4().hex[:8]}")) for _ in range(2)
+        )
         self.fate = ""  # of the worker: it dies, or another one takes over its jobs
         self.batch: list[Planned] = []  # of the worker that died
         self.task = uuid4()
@@ -146,7 +148,7 @@ class OutboxLife(RuleBasedStateMachine):
         """Publishing a job again changes nothing."""
         self._publish(self.sides[who], keys)
 
-    def _publish(self, side: Side, keys: Iterable[int]) -> None:
+    def _publish(self, side: ModelledAccount, keys: Iterable[int]) -> None:
         with acting(side.account):
             publish(side.pk, TOPIC, [NewJob(job_key=f"job:{key}", payload={}) for key in keys])
         for key in keys:

@@ -53,13 +53,13 @@ class Edition:
 
 
 @dataclass
-class Side:
+class ModelledAccount:
     account: Account
     agent: Agent
     rules: dict[str, Edition] = field(default_factory=dict)
 
     @classmethod
-    def create(cls) -> "Side":
+    def create(cls) -> "ModelledAccount":
         account = makers.account(f"Acme {uuid4().hex[:8]}")
         return cls(account, makers.agent(account))
 
@@ -75,9 +75,9 @@ class RuleLife(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sides = (Side.create(), Side.create())
+        self.sides = (ModelledAccount.create(), ModelledAccount.create())
 
-    def pick(self, who: int, number: int) -> tuple[Side, Edition]:
+    def pick(self, who: int, number: int) -> tuple[ModelledAccount, Edition]:
         side = self.sides[who]
         need(side.rules)
         return side, list(side.rules.values())[number % len(side.rules)]

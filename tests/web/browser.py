@@ -33,7 +33,7 @@ PATIENCE = 20_000  # milliseconds; a busy machine takes long
 WHOLE_MATRIX = os.environ.get("WHOLE_MATRIX") == "1"
 MATRIX = [*product(("light", "dark"), ("en", "zh-hans"))]
 IN_TURN = cycle([("light", "en"), ("dark", "zh-hans")])  # one for each page that is inspected
-LOOKS = (("light", "en", 1280), ("dark", "zh-hans", 390))  # of screenshots
+SCREENSHOT_VARIANTS = (("light", "en", 1280), ("dark", "zh-hans", 390))
 # axe would load the style sheets only for one rule, which is experimental and off.
 AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
 # A full result also lists the elements that pass each rule, which takes long to transfer.
@@ -43,9 +43,9 @@ async (options) => {
   return violations.flatMap(({id, nodes}) => nodes.map(({html}) => `${id}: ${html.slice(0, 160)}`));
 }
 """
-TELL_VIOLATIONS = """
+REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
-  window.tellViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
+  window.reportViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
 });
 """
 
@@ -161,7 +161,9 @@ class Visitor:
         for theme, language in MATRIX if WHOLE_MATRIX else [next(IN_TURN)]:
             self.prefers(theme=theme, language=language)
             self.go(path)
-            errors += [f"{path} {theme} {language} {one}" for one in self.barriers()]
+            errors += [
+                f"{path} {theme} {language} {one}" for one in self.find_accessibility_violations()
+            ]
             errors += [f"{path} {language} {one}" for one in self._overflows()]
         return errors
 
@@ -169,14 +171,14 @@ class Visitor:
         """Save screenshots of these pages to the folder in SHOTS."""
         folder = os.environ.get("SHOTS")
         for name, path in places.items() if folder else ():
-            for theme, language, width in LOOKS:
+            for theme, language, width in SCREENSHOT_VARIANTS:
                 self.prefers(theme=theme, language=language)
                 self.page.set_viewport_size({"width": width, "height": HEIGHT})
                 self.go(path)
                 shot = Path(folder or "") / f"{name}-{width}.png"
                 self.page.screenshot(path=shot, full_page=True)
 
-    def barriers(self) -> list[str]:
+    def find_accessibility_violations(self) -> list[str]:
         """Return the accessibility violations found by axe."""
         self.page.evaluate(AXE_SCRIPT)
         return list(self.page.evaluate(LIST_VIOLATIONS, AXE))
@@ -212,8 +214,8 @@ def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visi
     def note(text: str) -> None:  # not the bound method, because Playwright sets attributes on it
         visitor.violations.append(text)
 
-    page.expose_function("tellViolation", note)
-    page.add_init_script(TELL_VIOLATIONS)
+    page.expose_function("reportViolation", note)
+    page.add_init_script(REPORT_VIOLATIONS)
     page.on("pageerror", lambda error: visitor.mistakes.append(str(error)))
     page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)

@@ -14,15 +14,15 @@ from playwright.sync_api import Dialog, Error, Page, Request, expect
 
 from kmapp.accounts.models import Account, User
 from kmapp.web.filters import MAX_QUERY_LENGTH
-from tests.kernel.names import Names
+from tests.kernel.names import ObjectIds
 from tests.web.browser import Visitor
-from tests.web.stored_payloads import Planter, packed
+from tests.web.stored_payloads import Planter, pack_payloads
 
 NOT_PAGES = ("/admin/", "/knowledge/images/", "/memory/export/", "/v1/")
 AN_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 # Lists what pages of the product never contain: URLs that run scripts, event handlers, and
 # attributes by which htmx or polling would request the canary.
-STRANGE = """
+FIND_UNSAFE_ATTRIBUTES = """
 () => {
   const found = [];
   for (const one of document.querySelectorAll("*")) {
@@ -97,13 +97,13 @@ class SiteData:
 
     account: Account
     boss: User
-    names: Names
+    names: ObjectIds
     topic: UUID
     planter: Planter
 
 
 @dataclass
-class Met:
+class SeenPages:
     """The kinds of pages opened so far, with their query parameters."""
 
     keys: dict[str, set[str]] = field(default_factory=dict)
@@ -136,7 +136,10 @@ class Walk:
         self.site_data.planter.name(self.site_data.account, self.site_data.boss, self.opened)
         where = self.visitor.base + path
         answer = self.visitor.page.goto(where, wait_until="domcontentloaded")
-        result = [*self.visitor.page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
+        result = [
+            *self.visitor.page.evaluate(FIND_UNSAFE_ATTRIBUTES),
+            *self.watch.noticed(self.visitor),
+        ]
         self.harm += [f"{path}: {each}" for each in result]
         assert answer is not None
         policy = answer.headers["content-security-policy"].split("; ")
@@ -145,15 +148,15 @@ class Walk:
         return answer.status
 
     def go_everywhere(self, all_pages: Mapping[str, str]) -> set[str]:
-        """Open these pages and the URLs of `leads`; return the names of the pages shown."""
-        todo, met, seen = deque(all_pages.values()), Met(), set[str]()
-        assert all(met.is_new(path) for path in todo)
+        """Open these pages and the URLs of `list_links`; return the names of the pages shown."""
+        todo, seen_pages, seen = deque(all_pages.values()), SeenPages(), set[str]()
+        assert all(seen_pages.is_new(path) for path in todo)
         while todo:
             path = todo.popleft()
             if self.open(path) == HTTPStatus.OK:
                 seen.add(resolve(urlsplit(path).path).view_name)
-            leads = [lead for lead in self.leads() if not lead.startswith(NOT_PAGES)]
-            todo += [lead for lead in leads if met.is_new(lead)]
+            links = [link for link in self.list_links() if not link.startswith(NOT_PAGES)]
+            todo += [link for link in links if seen_pages.is_new(link)]
         return seen
 
     def approve(self, pk: UUID) -> None:
@@ -163,14 +166,14 @@ class Walk:
         page.wait_for_load_state()
         page.keyboard.press("a")
         expect(page.locator(".notice")).to_be_visible()
-        self.harm += [*page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
+        self.harm += [*page.evaluate(FIND_UNSAFE_ATTRIBUTES), *self.watch.noticed(self.visitor)]
 
-    def leads(self) -> Iterator[str]:
+    def list_links(self) -> Iterator[str]:
         """Yield the URLs of the product with a query that this page leads to.
 
         `go_everywhere` gets those without a query as an argument.
         """
-        text = packed(self.opened, MAX_QUERY_LENGTH)
+        text = pack_payloads(self.opened, MAX_QUERY_LENGTH)
         for where in self.visitor.page.evaluate(LINKS_SCRIPT, text):
             parts = urlsplit(where)
             if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:

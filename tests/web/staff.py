@@ -54,7 +54,7 @@ from memory.models import (
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.context.builders import fill_calls
-from tests.knowledge.deliveries import fill_knowledge
+from tests.knowledge.builders import fill_knowledge
 from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")

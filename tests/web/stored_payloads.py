@@ -115,7 +115,9 @@ class Planter:
         name, most = TEXTS[number % len(TEXTS)], 150
         self.intruder.run("UPDATE accounts_account SET name = %s WHERE id = %s", name, account.pk)
         change = "UPDATE accounts_user SET first_name = %s, last_name = %s WHERE id = %s"
-        self.intruder.run(change, packed(number, most), packed(number + 1, most), person.pk)
+        self.intruder.run(
+            change, pack_payloads(number, most), pack_payloads(number + 1, most), person.pk
+        )
 
     def _plant_in(
         self, model: type[models.Model], columns: "Sequence[models.Field[Any, Any]]"
@@ -128,7 +130,7 @@ class Planter:
             names = ", ".join(f'"{name}" = %s' for name in values)
             change = f"UPDATE {table} SET {names} WHERE {pk} = %s"  # noqa: S608 - names of ours
             self.intruder.run(change, *values.values(), row[pk])
-        if issubclass(model, AccountOwned) and any(map(_room, columns)):
+        if issubclass(model, AccountOwned) and any(map(_length_limit, columns)):
             self._copy(model, columns, rows)
 
     def _copy(
@@ -162,7 +164,7 @@ class Planter:
         """Return payloads for the columns of a row, and record them in `planted`."""
         values: dict[str, Any] = {}
         for column in columns:
-            name, room = _name(model, column), _room(column)
+            name, limit = _name(model, column), _length_limit(column)
             old = row[column.attname]
             if isinstance(column, models.JSONField):
                 values[column.attname] = Jsonb(self._spread(_shaped(old, SHAPES.get(name)), TEXTS))
@@ -172,7 +174,7 @@ class Planter:
             elif name in JSON_TEXTS:
                 values[column.attname] = json.dumps(self._spread(json.loads(old), TEXTS))
             else:
-                values[column.attname] = packed(number, room) if room else " ".join(TEXTS)
+                values[column.attname] = pack_payloads(number, limit) if limit else " ".join(TEXTS)
             if len(self.planted[name]) < len(TEXTS):
                 self.planted[name] |= _payloads_in(values[column.attname])
         return values
@@ -206,19 +208,19 @@ def _shaped(value: Any, shape: Any) -> Any:
     return value if shape is None else shape
 
 
-def _room(column: "models.Field[Any, Any]") -> int:
+def _length_limit(column: "models.Field[Any, Any]") -> int:
     """Return the length limit of a column that is too short for all payloads, or 0."""
     most = getattr(column, "max_length", None) or 0
     return most if most < len(" ".join(TEXTS)) else 0
 
 
-def packed(number: int, room: int) -> str:
-    """Return as many payloads as fit into `room` characters; sixty rows contain them all."""
+def pack_payloads(number: int, limit: int) -> str:
+    """Return as many payloads as fit into `limit` characters; sixty rows contain them all."""
     start = 3 * number + number // 20
     turned = [TEXTS[(start + i) % len(TEXTS)] for i in range(len(TEXTS))]
     text = turned[0]
     for more in turned[1:]:
-        if len(text) + 1 + len(more) > room:
+        if len(text) + 1 + len(more) > limit:
             break
         text += f" {more}"
     return text

@@ -15,7 +15,7 @@ from kmapp.outbox.models import Delivery
 from memory.models import MemoryEntry
 from rules.models import Rule
 from tests import makers
-from tests.rules.builders import gate, now, rule, watched
+from tests.rules.builders import add_promotable_rule, add_rule, reload_rule, set_gate
 from tests.web.pages import html
 from tests.web.staff import address, fill, staff
 
@@ -96,15 +96,15 @@ def test_failed_jobs_are_retried(superuser: Client, acme: Account) -> None:
 
 
 def test_rule_is_promoted_and_rolled_back(superuser: Client, acme: Account) -> None:
-    new = watched(acme)
-    gate(acme, second_person=True)
+    new = add_promotable_rule(acme)
+    set_gate(acme, second_person=True)
     assert "second person" in decide(superuser, Rule, "promote", [new.pk])
-    assert now(new).state == "shadow"
-    gate(acme, second_person=False)
+    assert reload_rule(new).state == "shadow"
+    set_gate(acme, second_person=False)
     assert "1 row was changed." in decide(superuser, Rule, "promote", [new.pk])
-    assert now(new).state == "active"
+    assert reload_rule(new).state == "active"
     assert "1 row was changed." in decide(superuser, Rule, "roll_back", [new.pk])
-    assert now(new).state == "shadow"
+    assert reload_rule(new).state == "shadow"
 
 
 def test_promotion_respects_the_gate(superuser: Client, acme: Account) -> None:
@@ -114,15 +114,15 @@ def test_promotion_respects_the_gate(superuser: Client, acme: Account) -> None:
         ("shadow", False, "Not enough evidence"),
         ("shadow", True, "second person"),
     ):
-        gate(acme, second_person=second_person)
-        new = rule(acme, "A rule", state)
+        set_gate(acme, second_person=second_person)
+        new = add_rule(acme, "A rule", state)
         assert words in decide(superuser, Rule, "promote", [new.pk]), (state, second_person)
-        assert now(new).state == state
+        assert reload_rule(new).state == state
 
 
 def test_reviewer_only_decides_proposals(client: Client, acme: Account, agent: Client) -> None:
     written = agent.post("/v1/memory/store", {"text": "Tea."}, content_type="application/json")
-    pk, draft = written.json()["id"], rule(acme, "A draft")
+    pk, draft = written.json()["id"], add_rule(acme, "A draft")
     client.force_login(staff(acme, "rev", role="reviewer"))
     for model, row, verb in (
         (MemoryEntry, pk, "pin"),
@@ -131,7 +131,7 @@ def test_reviewer_only_decides_proposals(client: Client, acme: Account, agent: C
     ):
         assert f'value="{verb}"' not in html(client.get(address(model)))
         decide(client, model, verb, [row])
-    assert now(draft).state == "draft"
+    assert reload_rule(draft).state == "draft"
     entry = makers.get(MemoryEntry, acme, pk=pk)
     assert (entry.status, entry.pinned) == ("proposed", False)
     decide(client, MemoryEntry, "approve", [pk])
@@ -140,12 +140,12 @@ def test_reviewer_only_decides_proposals(client: Client, acme: Account, agent: C
 
 def test_editor_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
     client.force_login(staff(acme, "rev", role="editor"))
-    draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
+    draft, live = add_rule(acme, "A draft"), add_rule(acme, "Live", "active")
     page = html(client.get(address(Rule)))
     for verb in ("promote", "roll_back", "disable"):
         assert f'value="{verb}"' not in page
         decide(client, Rule, verb, [live.pk])
     assert "Only an admin" in decide(client, Rule, "move_to_shadow", [live.pk])
-    assert now(live).state == "active"
+    assert reload_rule(live).state == "active"
     decide(client, Rule, "move_to_shadow", [draft.pk])
-    assert now(draft).state == "shadow"
+    assert reload_rule(draft).state == "shadow"

@@ -17,7 +17,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.context.builders import call, configure, fill_calls, set_prices, talk, tool
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import missing, settle
 from tests.web.pages import html, page, read_confirmation
 

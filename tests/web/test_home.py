@@ -11,7 +11,7 @@ from memory.actions.review import pin
 from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import missing
 from tests.rules.builders import fill_rules
 from tests.web.pages import HTMX, page

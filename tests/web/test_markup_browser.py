@@ -23,10 +23,10 @@ from tests.context.builders import call, talk, tool
 from tests.fake_provider import FakeProvider
 from tests.full_account import create_full_account
 from tests.kernel.fsck.tampering import Intruder
-from tests.kernel.names import list_actor_names
+from tests.kernel.names import collect_ids
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
-from tests.rules.builders import rule, select
+from tests.rules.builders import add_rule, select
 from tests.web.browser import Visitor
 from tests.web.crawler import NOT_PAGES, SiteData, Walk, Watch
 from tests.web.proposals import propose
@@ -53,7 +53,7 @@ QUERIES = {
 }
 # Short columns that do not hold all payloads, because their tables have few rows, which the
 # planter cannot copy.
-FEW = {
+PARTLY_FILLED_COLUMNS = {
     *("accounts_account.name", "rules_rulefeedback.run_id", "knowledge_knowledgetext.revision"),
     *(f"context_contextsummary.{name}" for name in ("conversation_id", "thread_id", "user_id")),
     *(f"providers_embeddingmodel.{each}_prefix" for each in ("query", "passage")),
@@ -93,13 +93,13 @@ def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch
         visitor.go("/careless/")
         if payload.where == "link":
             visitor.page.locator("#go").click()
-        if not waited(visitor, watch):
+        if not wait_for_harm(visitor, watch):
             quiet.append(payload)
     assert quiet == []
     assert len(PAYLOADS) == 60
 
 
-def waited(visitor: Visitor, watch: Watch) -> list[str]:
+def wait_for_harm(visitor: Visitor, watch: Watch) -> list[str]:
     for _each in range(100):
         if result := watch.noticed(visitor):
             return result
@@ -113,12 +113,12 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
     account, boss, word = new.account, new.admin, new.word
     User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
     proposal = propose(account, f"The {word} opens at ten.")[0]
-    grow(account, word)
+    create_uncopyable_rows(account, word)
     makers.settle()
     with acting(account):
         entry = MemoryEntry.objects.of(account).get(client_id=f"{word}-1")
         topic = MemoryEntry.objects.of(account).get(kind="topic")
-    names = list_actor_names(account, entry=entry, proposal=proposal, member=boss)
+    names = collect_ids(account, entry=entry, proposal=proposal, member=boss)
     intruder = Intruder(committed)
     planter = Planter(intruder, [WORD, word, "curl"])
     planter.plant()
@@ -129,15 +129,15 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
     intruder.connection.close()
 
 
-def grow(account: Account, word: str) -> None:
+def create_uncopyable_rows(account: Account, word: str) -> None:
     """Create rows of tables whose rows the planter cannot copy."""
     for number in range(40):
         makers.member(account, f"m{number}", role="editor")
-        rule(account, f"Draft {number} {word}")
+        add_rule(account, f"Draft {number} {word}")
     for _each in TEXTS:
         makers.key(account)
-    rule(account, f"One {word}", "active", when={})
-    rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
+    add_rule(account, f"One {word}", "active", when={})
+    add_rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
     topic = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
     makers.write(account, topic, edges=[makers.edge("part_of", f"{word}-1", "topic")])
     select(account, {"n": 0, "word": word})
@@ -171,7 +171,9 @@ def test_no_payload_becomes_markup(
     visitor: Visitor, watch: Watch, site_data: SiteData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted = site_data.planter.planted
-    assert {name for name, texts in planted.items() if len(texts) < len(TEXTS)} <= FEW
+    assert {
+        name for name, texts in planted.items() if len(texts) < len(TEXTS)
+    } <= PARTLY_FILLED_COLUMNS
     assert all(planted.values())
     visitor.sign_in(site_data.boss)
     walk = Walk(visitor, watch, site_data)

@@ -16,7 +16,7 @@ from kmapp.accounts.models import User
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Role
 from kmapp.web.page_access import PageAccess
 from tests import makers
-from tests.kernel.names import Names, list_actor_names
+from tests.kernel.names import ObjectIds, collect_ids
 from tests.kernel.probes import PROBES
 from tests.web.proposals import propose
 from tests.web.staff import fill
@@ -71,7 +71,7 @@ def find_access(path: str) -> PageAccess | None:
         return None
 
 
-def addresses(names: Names | None) -> Iterator[str]:
+def addresses(names: ObjectIds | None) -> Iterator[str]:
     """Yield the pages, each with a row if it needs one."""
     for page in sorted(PAGES):
         name = page.removeprefix(":")
@@ -81,7 +81,7 @@ def addresses(names: Names | None) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def names(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
+def names(module_database: None, django_db_blocker: DjangoDbBlocker) -> ObjectIds:
     """Create an account with rows of every kind, and an empty one, with members of each role."""
     with django_db_blocker.unblock():
         account, empty = makers.account("Acme"), makers.account("Empty")
@@ -91,13 +91,13 @@ def names(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
             makers.member(empty, f"empty-{role}", role=role)
         member = makers.member(account, "ada", role="admin")
         waiting = propose(account, "Acme wants everyone to know this.")[0]
-        return list_actor_names(account, entry=entry, proposal=waiting, member=member)
+        return collect_ids(account, entry=entry, proposal=waiting, member=member)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.EDITOR])
 @pytest.mark.parametrize("account", ["full", "empty"])
-def test_pages_offer_what_the_role_may_do(role: Role, account: str, names: Names) -> None:
+def test_pages_offer_what_the_role_may_do(role: Role, account: str, names: ObjectIds) -> None:
     client = makers.signed_in(User.objects.get(username=f"{account}-{role}"))
     refused, opened = set(), 0
     for path in addresses(names if account == "full" else None):

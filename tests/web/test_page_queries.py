@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User
 from tests import makers
-from tests.kernel.names import Names, list_actor_names
+from tests.kernel.names import ObjectIds, collect_ids
 from tests.kernel.probes import PROBES
 from tests.web.proposals import propose
 from tests.web.staff import fill
@@ -24,14 +24,14 @@ EXCEPTIONS = {"knowledge:comparison": 14}  # each question is searched with two 
 
 
 @pytest.fixture(scope="module")
-def names(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
+def names(module_database: None, django_db_blocker: DjangoDbBlocker) -> ObjectIds:
     """Create rows of every kind."""
     with django_db_blocker.unblock():
         account = makers.account("Acme")
         entry = fill(account)[0]
         member = makers.member(account, "ada", role="admin")
         waiting = propose(account, "Acme wants everyone to know this.")[0]
-        return list_actor_names(account, entry=entry, proposal=waiting, member=member)
+        return collect_ids(account, entry=entry, proposal=waiting, member=member)
 
 
 def statements(client: Client, path: str) -> tuple[int, list[str]]:
@@ -42,7 +42,7 @@ def statements(client: Client, path: str) -> tuple[int, list[str]]:
     return status, [q["sql"] for q in captured.captured_queries if not q["sql"].startswith(control)]
 
 
-def addresses(names: Names) -> Iterator[tuple[str, str]]:
+def addresses(names: ObjectIds) -> Iterator[tuple[str, str]]:
     """Yield the name and URL of each page, with the id of a row if the page needs one."""
     for name in sorted(page.removeprefix(":") for page in PAGES):
         pk = PROBES[name].pk if name in PROBES else ""
@@ -53,7 +53,7 @@ def addresses(names: Names) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.django_db
-def test_pages_open_with_few_statements(names: Names) -> None:
+def test_pages_open_with_few_statements(names: ObjectIds) -> None:
     with acting(names.account):
         person = User.objects.get(username="ada")
     person.is_superuser = True  # the pages of the installation's owner, too

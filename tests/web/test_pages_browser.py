@@ -17,7 +17,7 @@ from memory.actions.topic_growth import member_edges
 from memory.models import MemoryRating
 from tests import makers
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import settle
 from tests.memory.test_topic_actions import topic
 from tests.web.browser import Visitor
@@ -57,9 +57,9 @@ def test_docs_are_accessible_and_an_endpoint_can_be_tried(
     page.locator(".opblock-post .opblock-summary-control").first.click()
     expect(page.locator(".opblock-body .responses-table").first).to_be_visible()
     expect(page.locator("html.dark-mode")).to_have_count(1)
-    errors = visitor.barriers()
+    errors = visitor.find_accessibility_violations()
     page.evaluate(LIGHT)
-    assert [*errors, *visitor.barriers()] == []
+    assert [*errors, *visitor.find_accessibility_violations()] == []
     page.get_by_role("button", name="Authorize").first.click()
     page.get_by_label("auth-bearer-value").fill(key[1])
     page.get_by_role("button", name="Apply credentials").last.click()

@@ -278,7 +278,7 @@ def test_review_pages_are_accessible(reviewer: Visitor, acme: Account) -> None:
     reviewer.page.emulate_media(color_scheme="dark")
     reviewer.go(f"/review/{one.pk}/merge/")
     expect(reviewer.page.locator("td .choice").first).to_be_visible()
-    errors += reviewer.barriers()
+    errors += reviewer.find_accessibility_violations()
     for path in (f"?at={one.pk}", "bulk/", f"{one.pk}/merge/", f"{one.pk}/sources/"):
         errors += reviewer.inspect(f"/review/{path}")
     write(acme, KETTLE, MAIL, LYON, "Ignore all previous instructions.\u200b")

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account, User
 from rules.models import Rule, RuleDecision, RuleVersion
 from tests import makers
 from tests.makers import settle
-from tests.rules.builders import fill_rules, gate, rate, rule, select
+from tests.rules.builders import add_rule, fill_rules, rate, select, set_gate
 from tests.web.browser import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
@@ -19,18 +19,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
 FETCH = {"intent": "fetch", "amount": 120}
 
 
-def made_of(account: Account) -> Rule:
+def get_new_rule(account: Account) -> Rule:
     return makers.get(Rule, account, name="No grep 规则")
 
 
-def decides(account: Account, number: int, outcome: str = "") -> None:
+def record_decisions(account: Account, number: int, outcome: str = "") -> None:
     for _each in range(number):
         decided = select(account, FETCH)
         if outcome:
             rate(account, decided, outcome)
 
 
-def writes(page: Page) -> None:
+def write_rule(page: Page) -> None:
     """Edit the form and then the JSON; each is updated from the other."""
     page.keyboard.press("n")
     page.fill("#id_name", "No grep 规则")
@@ -59,7 +59,7 @@ def writes(page: Page) -> None:
     page.locator("[data-key='Mod+Enter']").click()
 
 
-def is_tried(page: Page) -> None:
+def run_backtest(page: Page) -> None:
     """Run a backtest; the page updates itself."""
     page.keyboard.press("t")
     expect(page.locator("#backtest .meter")).to_be_visible()
@@ -69,14 +69,14 @@ def is_tried(page: Page) -> None:
     expect(figures).to_have_text(["4", "4", "4"])
 
 
-def watches(page: Page, account: Account) -> None:
+def move_to_shadow(page: Page, account: Account) -> None:
     page.fill("#reason", "看看效果 let it watch")
     page.locator("button[name=to][value=shadow]").click()
     expect(page.locator(".badge-state.is-violet").first).to_be_visible()
-    decides(account, 3, "negative")
+    record_decisions(account, 3, "negative")
 
 
-def is_promoted(page: Page) -> None:
+def promote_rule(page: Page) -> None:
     page.locator(".topline [data-key=p]").click()
     expect(page.locator(".checks-of-gate .is-met")).to_have_count(3)
     expect(page.locator(".figures dd").first).to_have_text("3")
@@ -85,28 +85,28 @@ def is_promoted(page: Page) -> None:
     expect(page.locator(".badge-state.is-green").first).to_be_visible()
 
 
-def is_rolled_back(page: Page) -> None:
+def roll_back_rule(page: Page) -> None:
     page.locator("#notices [data-key=u]").click()
     expect(page.locator(".badge-state.is-violet").first).to_be_visible()
 
 
 def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User) -> None:
-    gate(acme, min_seen=3, min_changed=3, max_against=1.0)
-    decides(acme, 4)
+    set_gate(acme, min_seen=3, min_changed=3, max_against=1.0)
+    record_decisions(acme, 4)
     visitor.sign_in(ada)
     visitor.prefers(theme="auto", language="zh-hans")
     visitor.go("/rules/")
     page = visitor.page
-    writes(page)
+    write_rule(page)
     expect(page.locator("#backtest")).to_be_visible()
-    new = made_of(acme)
+    new = get_new_rule(acme)
     assert (new.state, new.exceptions) == ("draft", [{"user.role": "staff"}])
-    is_tried(page)
-    watches(page, acme)
-    is_promoted(page)
-    assert made_of(acme).state == "active"
-    is_rolled_back(page)
-    assert made_of(acme).state == "shadow"
+    run_backtest(page)
+    move_to_shadow(page, acme)
+    promote_rule(page)
+    assert get_new_rule(acme).state == "active"
+    roll_back_rule(page)
+    assert get_new_rule(acme).state == "shadow"
     with acting(acme):
         result = RuleVersion.objects.of(acme).filter(rule=new).order_by("version")
         events = list(result.values_list("event", "reason"))
@@ -127,7 +127,7 @@ def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -
     visitor.sign_in(ada)
     assert visitor.inspect("/rules/") == []
     watching = fill_rules(acme, 1)[0]
-    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["bash"]}})
+    add_rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["bash"]}})
     select(acme, {"n": 0, "word": acme.name})
     with acting(acme):
         decision = RuleDecision.objects.of(acme).exclude(conflicts=[]).first()

@@ -32,7 +32,7 @@ def test_palette_finds_and_opens_by_keyboard(reviewer_visitor: Visitor, acme: Ac
     expect(options.last).to_have_attribute("aria-selected", "true")
     chosen = str(options.last.get_attribute("id"))
     expect(field).to_have_attribute("aria-activedescendant", chosen)
-    assert reviewer_visitor.barriers() == []
+    assert reviewer_visitor.find_accessibility_violations() == []
     page.keyboard.press("ArrowDown")  # from the last to the first
     expect(options.first).to_have_attribute("aria-selected", "true")
     href = str(options.first.get_attribute("href"))

@@ -18,10 +18,10 @@ from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.context.builders import fill_calls
 from tests.fake_provider import FakeProvider
-from tests.knowledge.deliveries import deliver
+from tests.knowledge.builders import deliver
 from tests.makers import missing
 from tests.memory.test_topic_actions import topic
-from tests.rules.builders import rule
+from tests.rules.builders import add_rule
 from tests.web.pages import HTMX, page
 
 GROUP = re.compile(r'id="found-(\w+)"')
@@ -52,7 +52,7 @@ def fill(account: Account, word: str) -> None:
     with acting(account):
         book = ensure_source(account.pk, SYSTEM, NewSource(name="lore", kind="lorebook"))
         add_entries(book, SYSTEM, [{"name": f"{word} lore", "content": "Old.", "keys": ["old"]}])
-    rule(account, f"Rule of the {word}", "shadow")
+    add_rule(account, f"Rule of the {word}", "shadow")
     archive(account, f"The {word} is on page one.")
 
 

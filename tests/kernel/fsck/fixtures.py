@@ -28,7 +28,7 @@ from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
 from tests.context.builders import fill_calls
 from tests.kernel.fsck.tampering import Intruder
-from tests.knowledge.deliveries import fill_knowledge
+from tests.knowledge.builders import fill_knowledge
 from tests.rules.builders import fill_rules
 
 COMMITS = 12  # at least, of an account after `create_history`

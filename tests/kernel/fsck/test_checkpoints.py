@@ -17,7 +17,6 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.fsck.database_snapshot import open_snapshot
-from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
@@ -121,7 +120,6 @@ def test_changes_of_the_file_are_reported(ledger: Ledger) -> None:
     assert "cut short by a crash" in out.getvalue(), "a warning"
     file.unlink()
     assert ledger.kinds() == {"checkpoint"}, "the database has copies"
-    assert Checkpoint._meta.db_table == "ledger_checkpoint"
     file.write_bytes(whole)
     own_key = Path(f"{settings.CHECKPOINT_KEY_FILE}.pub")
     settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")

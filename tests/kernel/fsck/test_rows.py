@@ -32,9 +32,9 @@ class Change(NamedTuple):
     ident: Any
 
 
-def rounds(ledger: Ledger) -> Iterator[list[Change]]:
+def list_change_rounds(ledger: Ledger) -> Iterator[list[Change]]:
     """Yield lists of changes for one run of fsck each, at most one change of a row."""
-    others = [split(table, ledger.ids(table)) for table in COLUMNS if table != ACCOUNTS]
+    others = [split_into_rounds(table, ledger.ids(table)) for table in COLUMNS if table != ACCOUNTS]
     for changes in zip_longest(*others, fillvalue=()):
         yield list(chain.from_iterable(changes))
     for column in COLUMNS[ACCOUNTS]:
@@ -42,7 +42,7 @@ def rounds(ledger: Ledger) -> Iterator[list[Change]]:
         yield [Change(ACCOUNTS, column, ident)]
 
 
-def split(table: str, idents: list[Any]) -> Iterator[list[Change]]:
+def split_into_rounds(table: str, idents: list[Any]) -> Iterator[list[Change]]:
     """Yield lists of changes of different rows, until each column of the table was changed."""
     left = [column for column in COLUMNS[table] if column != "id"]
     random.Random(table).shuffle(idents)  # noqa: S311
@@ -62,7 +62,7 @@ def is_reported(change: Change, objects: list[str]) -> bool:
 
 def test_every_sealed_column_is_verified(ledger: Ledger, record_figure: RecordFigure) -> None:
     missed, made = [], set()
-    for changes in rounds(ledger):
+    for changes in list_change_rounds(ledger):
         with ExitStack() as stack:
             for change in changes:
                 stack.enter_context(ledger.intruder.spoiled(*change))
