@@ -49,7 +49,7 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     form = VariantComparisonForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
     page = paginate(request, rows, PAGE_SIZE)
-    context: dict[str, Any] = {"form": form, "page": page, "longest": MAX_QUESTION_LENGTH}
+    context: dict[str, Any] = {"form": form, "page": page, "max_length": MAX_QUESTION_LENGTH}
     if not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
     names = form.cleaned_data["left"], form.cleaned_data["right"]

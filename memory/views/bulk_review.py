@@ -74,7 +74,7 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
         "most": MAX_SELECTED,
         "which": request.POST.get("which", ""),
         "reason": parse_reason(request),
-        "longest": MAX_REASON_LENGTH,
+        "max_length": MAX_REASON_LENGTH,
         "at_page": review_queue.queue_query(request),
     }
     status = HTTPStatus.CONFLICT if drifted else HTTPStatus.OK
@@ -184,6 +184,6 @@ def forget_listed(request: WebRequest) -> HttpResponse:
         "entries": examples,
         "more": max(0, preview.memories - MAX_EXAMPLES),
         "listing": listing,
-        "longest": MAX_REASON_LENGTH,
+        "max_length": MAX_REASON_LENGTH,
     }
     return render(request, "memory/forgetting/index.html", context)

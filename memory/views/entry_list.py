@@ -65,7 +65,7 @@ def _render_list(
         "filter": listing.filter,
         "page": page,
         "words": listing.words,
-        "longest": MAX_QUERY_LENGTH,
+        "max_length": MAX_QUERY_LENGTH,
         "by_words_alone": bool(listing.words) and meaning is None,
         "newest": bounded_counts.MAX_FIGURE if listing.covers_newest_only else None,
         "most": MAX_RESULTS if page.paginator.count >= MAX_RESULTS and listing.words else None,

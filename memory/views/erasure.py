@@ -54,7 +54,7 @@ def erase(request: WebRequest) -> HttpResponse | AfterCommit:
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
         "reason": parse_reason(request),
-        "longest": MAX_REASON_LENGTH,
+        "max_length": MAX_REASON_LENGTH,
         "one": request.GET.get("id"),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK

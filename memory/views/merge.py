@@ -88,7 +88,7 @@ def _render_page(
         "replaces": replaced.order_by("pk"),
         "was_changed": status == HTTPStatus.CONFLICT,
         "reason": parse_reason(request),
-        "longest": MAX_REASON_LENGTH,
+        "max_length": MAX_REASON_LENGTH,
         "at_page": review_queue.queue_query(request),
         "back_url": review_queue.review_url(request, new),
     }

@@ -72,7 +72,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     entry = get_entry_or_404(request, pk)
     context = {
         "entry": entry,
-        "longest": MAX_REASON_LENGTH,
+        "max_length": MAX_REASON_LENGTH,
         "at_page": queue_query(request),
         "back_url": review_url(request, entry),
     }

@@ -82,7 +82,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
         return redirect("memory:entry", pk=pk)
     members = member_edges(topic_row.account_id, pk).order_by("-created_at", "-pk")
     page = paginate(request, members.select_related("src"))
-    context: dict[str, Any] = {"topic": topic_row, "page": page, "longest": MAX_NAME_LENGTH}
+    context: dict[str, Any] = {"topic": topic_row, "page": page, "max_length": MAX_NAME_LENGTH}
     template = fragment(request, "memory/topics/detail.html", "members")
     if template.endswith(".html"):
         context["others"] = _list_merge_targets(topic_row)

@@ -24,6 +24,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.backup import BackupError, pg_tools
 from kmapp.database.backup.archive_file import CHECKPOINTS_MEMBER, CONTENTS_MEMBER
+from kmapp.database.backup.restore import restore_backup
 from kmapp.runtime import embedded, env
 from memory.actions.write_entries import write_batch
 from memory.models import MemoryEntry
@@ -100,6 +101,15 @@ def test_restore_refuses_a_non_empty_database(filled_account: Account, file: Pat
         run("restore", file)
     with acting(filled_account):
         assert MemoryEntry.objects.of(filled_account).count() == len(TEXTS)
+
+
+def test_restore_into_a_missing_database_names_provision(
+    filled_account: Account, file: Path
+) -> None:
+    call_command("backup", file, stdout=io.StringIO())
+    owner = env.address(settings.DATABASES["owner"]) | {"dbname": "missing"}
+    with pytest.raises(BackupError, match=r"does not exist[^`]+`provision`"):
+        restore_backup(file, owner, report_progress=lambda _size: None)
 
 
 def test_restore_refuses_damaged_files(

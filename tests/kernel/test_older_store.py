@@ -139,13 +139,17 @@ def test_writes_and_jobs_wait_while_the_checkpoints_cannot_be_read(
     assert write(agent, "The tea room moved.").status_code == 201
 
 
-def test_command_accepts_all_accounts_and_missing_ones(older: str, agent: Client) -> None:
+def test_command_accepts_all_accounts_and_missing_ones(
+    older: str, acme: Account, agent: Client
+) -> None:
     use_database(older)
     with pytest.raises(CommandError, match="Add --reason"):
         call_command("accept_ledger", "acme", stdout=StringIO())
-    with pytest.raises(CommandError, match="Not all"):
+    with pytest.raises(CommandError, match="Not listed: nobody"):
         call_command("accept_ledger", "nobody", reason="x", stdout=StringIO())
     out = StringIO()
+    names = ["acme", str(acme.pk)]  # the same account
+    call_command("accept_ledger", *names, reason="A drill.", stdout=out)
     call_command("accept_ledger", all=True, reason="A drill.", stdout=out)
     assert missing(out.getvalue(), "acme", "missing account", "accepted at commit 0") == []
     CheckpointThread().run_once()

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -195,25 +196,40 @@ def test_restored_backup_is_compared_with_the_former_data(server: Postgres, tmp_
 def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: Postgres) -> None:
     account = makers.account("Acme")
     run("base_backup")
+    [wal] = Path(project.BACKUPS_DIR, "pitr").glob("*/wal")
     makers.write(account, "In an archived segment.")
     with psycopg.connect(server.url(), autocommit=True) as there:
+        _archive_segment(there, wal)
+        wal.chmod(0o500)
+        makers.write(account, "In an unarchived segment.")
         there.execute("SELECT pg_switch_wal()")
         makers.write(account, "In the last segment.")
         there.execute("CHECKPOINT")  # this server does not flush at each commit
     connections.close_all()
     assert server.process
-    server.process.kill()  # the last segment is not archived
+    server.process.kill()  # the last two segments are not archived
     server.stop()
+    wal.chmod(0o700)
     with pytest.raises(CommandError, match="No archived transaction is later"):
         run("restore", until=datetime.now(UTC).isoformat())
     assert not (Path(project.DATA_DIR) / "postgres.restored").exists()
     run("restore", until="latest")
+    written = {"In an archived segment.", "In an unarchived segment.", "In the last segment."}
     with running(server):
-        assert texts(account) == {"In an archived segment.", "In the last segment."}
+        assert texts(account) == written
         makers.write(account, "On the new timeline.")
     run("restore", until="latest")
     with running(server):
-        assert "On the new timeline." in texts(account)
+        assert texts(account) == {*written, "On the new timeline."}
+
+
+def _archive_segment(there: psycopg.Connection[Any], wal: Path) -> None:
+    row = there.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
+    assert row
+    deadline = time.monotonic() + 60
+    while not (wal / f"{row[0]}.gz").exists():
+        assert time.monotonic() < deadline, "PostgreSQL does not archive"
+        time.sleep(0.05)
 
 
 @contextmanager

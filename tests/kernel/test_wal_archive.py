@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,15 +22,19 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Create archives of three clusters; that of 2 ended yesterday, the others 8 days ago."""
+    data = tmp_path / "data" / "postgres"
+    data.parent.mkdir()
     for name, ended in (("1", TODAY - 8 * DAY), ("2", TODAY - DAY), ("3", TODAY - 8 * DAY)):
         wal = tmp_path / name / "wal"
         wal.mkdir(parents=True)
+        wal_archive.record_installation(data, wal.parent)
         for days, segment in ((30, 2), (9, 5)):
             add_base_backup(wal, TODAY - days * DAY, segment)
         for number in ("02", "05", "06"):
             path = wal / f"0000000100000000000000{number}.gz"
             path.write_bytes(gzip.compress(b""))
             os.utime(path, (ended.timestamp(), ended.timestamp()))
+    shutil.rmtree(data.parent)
     return tmp_path
 
 
@@ -69,6 +74,20 @@ def test_other_folders_are_not_deleted(root: Path) -> None:
     (root / "4" / "wal").mkdir(parents=True)
     assert delete_replaced_archives(root / "3", 7, TODAY + 90 * DAY)
     assert sorted(path.name for path in root.iterdir()) == ["3", "4", "moved"]
+
+
+@pytest.mark.parametrize("other", ["4f1d", ""])
+def test_archives_of_other_installations_do_not_expire(root: Path, other: str) -> None:
+    """BACKUPS_DIR may be shared by mistake. The second one is of an earlier release."""
+    (root / "1" / "installation").write_text(other)
+    assert {path.parent.name for path in _delete(root)} == {"2"}
+    (root / "3" / "installation").write_text("")
+    assert _delete(root) == []
+    assert (root / "1").exists()
+
+
+def _delete(root: Path) -> list[Path]:
+    return [each.folder for each in delete_replaced_archives(root / "3", 7, TODAY)]
 
 
 def test_segment_and_its_folder_are_synced(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ COUNT_VECTOR_EXTENSION_SQL = "SELECT count(*) FROM pg_extension WHERE extname = 
 
 def restore_backup(path: Path, owner: Address, *, report_progress: ReportProgress) -> Contents:
     """Fill the owner's empty database from a backup, in one transaction."""
-    with open_archive(path) as bundle, connect(owner) as server:
+    with open_archive(path) as bundle, _connect_for_restore(owner) as server:
         server.autocommit = True
         contents = read_contents(bundle)
         _require_empty_database(server)
@@ -46,6 +46,16 @@ def restore_backup(path: Path, owner: Address, *, report_progress: ReportProgres
                 report_progress(len(block))
         server.execute("ANALYZE")  # a dump has no statistics
     return contents
+
+
+def _connect_for_restore(owner: Address) -> psycopg.Connection[Any]:
+    try:
+        return connect(owner)
+    except psycopg.OperationalError as reason:
+        raise BackupError(
+            f"The database cannot be opened: {str(reason).strip()}\nIf the database or its role"
+            " does not exist, run `provision` first."
+        ) from reason
 
 
 def _require_empty_database(server: psycopg.Connection[Any]) -> None:

@@ -43,12 +43,12 @@ class Command(BaseCommand):
     ) -> list[ChainDeviation]:
         if options["all"]:
             return listed
-        names = set(options["accounts"])
-        chosen = [
-            each
+        accounts = {
+            name: each
             for each in listed
-            if names & {str(each.account_id), slugs.get(each.account_id, "")}
-        ]
-        if len(chosen) != len(names):
-            raise CommandError("Not all of these accounts are listed: run accept_ledger alone.")
-        return chosen
+            for name in (str(each.account_id), slugs.get(each.account_id))
+        }
+        if unlisted := set(options["accounts"]) - set(accounts):
+            names = ", ".join(sorted(unlisted))
+            raise CommandError(f"Not listed: {names}. Run accept_ledger alone to see the list.")
+        return [accounts[name] for name in options["accounts"]]

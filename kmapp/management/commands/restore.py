@@ -139,10 +139,9 @@ class Command(BaseCommand):
         if until:
             self.stdout.write(f"Restoring the state of {until:%Y-%m-%d %H:%M:%S} UTC.")
         with stack.locked_data_folder():
-            recovered = recover(server, until, self.stdout.write)
-        self.stdout.write(f"The last transaction is of {recovered.last or 'the base backup'}.")
-        if recovered.former:
-            self.stdout.write(f"The former data are in {recovered.former}. Delete them when ready.")
+            former = recover(server, until, self.stdout.write)
+        if former:
+            self.stdout.write(f"The former data are in {former}. Delete them when ready.")
         _close_connections()
         with stack.database_server():
             call_command("migrate", database="owner", interactive=False, verbosity=0)
@@ -156,8 +155,8 @@ class Command(BaseCommand):
                 _close_connections()
         if older:
             self.stdout.write(OLDER_LEDGER_NOTICE.format(command=settings.COMMAND))
-        former = recovered.former if until else None  # restoring the latest state undoes nothing
-        differences = _describe_differences(server, former, restored)
+        compared = former if until else None  # restoring the latest state undoes nothing
+        differences = _describe_differences(server, compared, restored)
         if older or differences:
             self.stdout.write("\n\n".join(filter(None, [REPEAT_CHANGES_NOTICE, differences])))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kmapp.runtime.embedded.embedded_server import find_package_folder
+from kmapp.runtime.embedded.wal_archive import read_installation
 from kmapp.runtime.processes import CannotStart
 
 SEGMENT_BYTES = 16 * 1024 * 1024
@@ -110,11 +111,15 @@ def delete_old_backups(folder: Path, days: int, now: datetime) -> list[BaseBacku
 def delete_replaced_archives(live: Path, days: int, now: datetime) -> list[BaseBackup]:
     """Expire the archives of clusters that the live one replaced; return the deleted base backups.
 
-    An archive that ends before the last `days` is deleted as a whole.
+    An archive that ends before the last `days` is deleted as a whole. Archives of other
+    installations, and those that do not name one, stay.
     """
     deleted: list[BaseBackup] = []
+    own = read_installation(live)
     for folder in sorted(live.parent.iterdir()):
         if folder == live or not (folder.name.isdigit() and (folder / "wal").is_dir()):
+            continue
+        if not own or read_installation(folder) != own:
             continue
         deleted += delete_old_backups(folder, days, now)
         backups = list_cluster_backups(folder)

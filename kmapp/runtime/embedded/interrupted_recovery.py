@@ -21,23 +21,23 @@ def build_former_folder(data: Path, moment: datetime) -> Path:
     return data.with_name(f"{data.name}.before-{moment:%Y%m%dT%H%M%SZ}")
 
 
-def finish_interrupted_swap(data: Path) -> bool:
+def finish_interrupted_swap(data: Path) -> Path | None:
     """Put recovered data in place if a recovery was killed after it had moved the former away.
 
-    Return whether there was such a recovery.
+    Return the folder of the former data, or None if there was no such recovery.
     """
     recovered, former = get_recovered_folder(data), max(_list_former_folders(data), default=None)
     control = recovered / "global" / "pg_control"
     if data.exists() or former is None or not control.exists():
-        return False
+        return None
     ended = datetime.fromtimestamp(control.stat().st_mtime, UTC)
     is_shut_down = control.read_bytes()[16:20] == struct.pack("=i", SHUT_DOWN)
     # Former data that are older than the recovered ones belong to another recovery.
     if not is_shut_down or former < build_former_folder(data, ended):
-        return False
+        return None
     data.unlink(missing_ok=True)  # a link without a target
     recovered.rename(data)
-    return True
+    return former
 
 
 def require_no_set_aside_data(data: Path) -> None:

@@ -28,7 +28,11 @@ from kmapp.runtime.embedded.interrupted_recovery import (
     finish_interrupted_swap,
     require_no_set_aside_data,
 )
-from kmapp.runtime.embedded.wal_archive import build_archive_settings, get_cluster_folder
+from kmapp.runtime.embedded.wal_archive import (
+    build_archive_settings,
+    get_cluster_folder,
+    record_installation,
+)
 from kmapp.runtime.processes import CannotStart, Program, get_account_ids, get_command, read_tail
 
 UNPRIVILEGED = "nobody"
@@ -146,6 +150,7 @@ class Postgres(EmbeddedServer):
         wal = get_cluster_folder(root, self.data) / "wal"
         wal.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._change_owner(wal)
+        record_installation(self.data, wal.parent)
         if not self.account:
             return
         for folder in (root.parent, root, wal.parent):  # the account may traverse, not list

@@ -8,7 +8,7 @@ import shutil
 import tarfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,17 +22,15 @@ from kmapp.runtime.embedded.interrupted_recovery import (
     get_recovered_folder,
 )
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.wal_archive import build_restore_command, get_cluster_folder
+from kmapp.runtime.embedded.wal_archive import (
+    archive_segment,
+    build_restore_command,
+    get_cluster_folder,
+)
 from kmapp.runtime.processes import CannotStart, read_tail
 
 NOT_REACHED = "recovery ended before configured recovery target was reached"
 POLL_SECONDS, REPORT_SECONDS = 0.2, 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    last: datetime | None  # the last transaction that was replayed
-    former: Path | None  # the data before the recovery
 
 
 def choose_base_backup(root: Path, until: datetime | None) -> BaseBackup:
@@ -49,11 +47,20 @@ def choose_base_backup(root: Path, until: datetime | None) -> BaseBackup:
     return usable[-1]
 
 
-def recover(live: Postgres, until: datetime | None, report: Callable[[str], None]) -> Recovered:
-    """Restore the state of a moment, or the last archived one, in place of `live`'s data."""
+def recover(live: Postgres, until: datetime | None, report: Callable[[str], None]) -> Path | None:
+    """Restore the state of a moment, or the last archived one, in place of `live`'s data.
+
+    Return the folder of the former data, or None if there were none. A recovery that was killed
+    after it had reached its target is only finished: a second one from the same archive would
+    follow the timeline of the first, which ends there.
+    """
     assert live.archive is not None  # noqa: S101 - for mypy
-    if finish_interrupted_swap(live.data):
-        report("The interrupted recovery is finished: its data are in place.")
+    if former := finish_interrupted_swap(live.data):
+        report(
+            "The interrupted recovery had reached its own target and is finished. To recover to"
+            " another time, see 'Point-in-time recovery' in docs/operations.md."
+        )
+        return former
     base = choose_base_backup(live.archive, until)
     report(f"base backup of {base.ended:%Y-%m-%d %H:%M:%S} UTC: {base.folder}")
     target = {"recovery_target_time": until.isoformat()} if until else {}
@@ -72,16 +79,16 @@ def recover(live: Postgres, until: datetime | None, report: Callable[[str], None
     try:
         _unpack(base, fresh.make_folder(), live.data)
         last = _replay(fresh, report)
+        report(f"The last transaction is of {last or 'the base backup'}.")
     except BaseException:
         _remove(fresh.data)
         raise
-    former = None
     if live.data.exists():
         former = build_former_folder(live.data, datetime.now(UTC))
         live.data.rename(former)  # as root it may be a link, which is renamed
     live.data.unlink(missing_ok=True)  # a link without a target
     fresh.data.rename(live.data)
-    return Recovered(last, former)
+    return former
 
 
 def _remove(data: Path) -> None:
@@ -104,16 +111,21 @@ def _unpack(base: BaseBackup, data: Path, former: Path) -> None:
 
 
 def _copy_unarchived_segments(base: BaseBackup, former: Path, wal: Path) -> None:
-    """Copy the last segments of the same cluster, if its disk survived, so that nothing is lost."""
+    """Copy the last segments of the same cluster, if its disk survived, so that nothing is lost.
+
+    Complete ones go to the archive too, as the next recovery needs them and does not see this disk.
+    """
     if not (former / "global" / "pg_control").exists():
         return
     if get_cluster_folder(base.folder.parent.parent, former) != base.folder.parent:
         return
     segments = [path for path in (former / "pg_wal").iterdir() if len(path.name) == 24]  # noqa: PLR2004
     for path in segments:
-        done = former / "pg_wal" / "archive_status" / f"{path.name}.done"
-        if not done.exists():  # the server ignores segments that hold older records
+        status = former / "pg_wal" / "archive_status" / path.name
+        if not status.with_suffix(".done").exists():  # the server ignores older records
             shutil.copyfile(path, wal / path.name)
+        if status.with_suffix(".ready").exists():
+            archive_segment(path, base.wal)
 
 
 def _replay(fresh: Postgres, report: Callable[[str], None]) -> datetime | None:
