@@ -4,6 +4,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from interop.hindsight.bank_views import BankView
 from interop.hindsight.retain import document_filter
@@ -14,6 +15,12 @@ MAX_ENTRIES = 10_000  # memories of a document that one request reads
 
 class Document(BankView):
     """Read or delete a document: the memories that were retained with its id."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Restore the final slash of an id such as a URL: a middleware has removed it."""
+        if request.META["PATH_INFO"].endswith("/"):
+            kwargs["document"] += "/"
+        return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest, bank: str, document: str) -> Any:
         self.require_bank(bank)
