@@ -17,8 +17,12 @@ from django.utils.timezone import now
 
 from interop.native_client import NativeError
 from interop.protocol_view import ProtocolView
+from kmapp.accounts.acting import acting
 from kmapp.errors import Conflict
+from memory.actions.write_entries import needs_review
+from memory.models import MemoryEntry, MemorySettings
 
+VISIBILITY = "user"
 MAX_GENERATIONS = 200  # client IDs that one native request can name
 DELETED_TEXT = "Deleted."  # of the last generation
 CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
@@ -42,17 +46,54 @@ class KeyedMemory:
         return find_current(self._generations())
 
     def put(self, memory: Mapping[str, Any], expires_at: Any = None) -> None:
-        """Update the memory, also an expired one, or store a new generation.
+        """Update the memory, also an expired one or its proposal, or store a new generation.
 
-        An expired one is used again, because the number of generations is limited.
+        These are used again, because the number of generations is limited, and so that a memory
+        that needs review has one proposal.
         """
         values, generations = {**memory, "expires_at": expires_at}, self._generations()
         active = _list_active(generations)
-        if not active or not self._update(active[0], values):
+        reusable = active or self._list_pending(memory, generations)
+        if not reusable or not self._update(reusable[0], values):
             self._store(values, generations)
             active = _list_active(self._generations())
         # Two requests that store a new key at the same time store a generation each.
         self._forget_current(active[1:])
+
+    def ensure(self, memory: Mapping[str, Any]) -> None:
+        """Store the memory unless there is one, which may need review."""
+        generations = self._generations()
+        if find_current(generations) or self._list_pending(memory, generations):
+            return
+        if _list_active(generations):
+            self.put(memory)  # it has expired
+            return
+        stored = self._store(memory, generations)
+        active = _list_active(self._generations())
+        if any(each["id"] != stored["id"] for each in active):
+            # Another request has put one meanwhile, which must stay.
+            self._forget_current([each for each in active if each["id"] == stored["id"]])
+
+    def _list_pending(
+        self, memory: Mapping[str, Any], generations: Sequence[Memory]
+    ) -> list[Memory]:
+        """Return the proposals of this API key, if the memory would be another one.
+
+        Without a need of a review, the memory must be active at once.
+        """
+        ids = [each["id"] for each in _list_proposed(generations)]
+        if not ids:
+            return []
+        principal = self.view.request.auth  # type: ignore[attr-defined] # set by the native call
+        account_id, actor = principal.account_id, principal.actor
+        with acting(account_id):
+            settings = MemorySettings.objects.get_or_default(account_id)
+            kind = memory.get("kind", MemoryEntry.Kind.FACT)
+            if not needs_review(settings, actor, VISIBILITY, kind):
+                return []
+            rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, created_by=str(actor))
+            own = set(rows.values_list("pk", flat=True))
+        return [each for each in generations if each["id"] in own]
 
     def _update(self, current: Memory, values: Mapping[str, Any]) -> bool:
         """Update a generation; return False if another request has forgotten it meanwhile."""
@@ -67,22 +108,26 @@ class KeyedMemory:
         return True
 
     def delete(self) -> bool:
-        """Forget the current memory; return whether there was one."""
+        """Forget the current memory and its proposals; return whether there was a current one."""
         generations = self._generations()
         self._forget_current(_list_active(generations))
+        for proposal in _list_proposed(generations):
+            self._forget(proposal)
         return find_current(generations) is not None
 
     def _forget_current(self, active: Sequence[Memory]) -> None:
-        moment, last = now(), self._client_ids()[-1]
+        moment = now()
         for memory in active:
-            if not is_current(memory, moment):
-                continue
-            try:
-                if memory["client_id"] != last or not self._expire(memory):
-                    self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
-            except NativeError as error:  # another request has forgotten it meanwhile
-                if error.response.data["error"] not in GONE:
-                    raise
+            if is_current(memory, moment):
+                self._forget(memory)
+
+    def _forget(self, memory: Memory) -> None:
+        try:
+            if memory["client_id"] != self._client_ids()[-1] or not self._expire(memory):
+                self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
+        except NativeError as error:  # another request has forgotten it meanwhile
+            if error.response.data["error"] not in GONE:
+                raise
 
     def _expire(self, memory: Memory) -> bool:
         """Empty a memory and end its recall; return False if a person would have to approve that.
@@ -105,8 +150,8 @@ class KeyedMemory:
         body = {"client_ids": self._client_ids(), "agent_id": self.agent_id}
         return self.view.list_memories(body, MAX_GENERATIONS)
 
-    def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> None:
-        """Store the memory under the first free client ID."""
+    def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> Memory:
+        """Store the memory under the first free client ID, and return it."""
         used = {generation["client_id"] for generation in generations}
         for client_id in self._client_ids():
             if client_id in used:
@@ -115,18 +160,18 @@ class KeyedMemory:
                 **memory,
                 "client_id": client_id,
                 "agent_id": self.agent_id,
-                "visibility": "user",
+                "visibility": VISIBILITY,
                 "dedupe": False,
             }
             try:
-                stored = self.view.post_native("/v1/memory/store", body)
+                stored: Memory = self.view.post_native("/v1/memory/store", body)
             except NativeError as error:
                 if error.response.data["error"] not in USED:
                     raise
                 continue
             # Otherwise it is an equal one that was forgotten, which another key may have written.
             if stored["status"] in ("active", "proposed"):
-                return
+                return stored
         # The last generation was not deleted here, but forgotten or erased by other means.
         raise Conflict("This key was deleted and created too often. Use another key.")
 
@@ -134,6 +179,11 @@ class KeyedMemory:
 def _list_active(generations: Sequence[Memory]) -> list[Memory]:
     """Return the generations that are not forgotten, also expired ones."""
     return [each for each in generations if each["status"] == "active"]
+
+
+def _list_proposed(generations: Sequence[Memory]) -> list[Memory]:
+    """Return the generations that need review."""
+    return [each for each in generations if each["status"] == "proposed"]
 
 
 def find_current(generations: Sequence[Memory]) -> Memory | None:
@@ -145,7 +195,7 @@ def find_current(generations: Sequence[Memory]) -> Memory | None:
 def _describe_creation(memory: Memory) -> dict[str, str]:
     """Return the metadata with which a memory is updated: when it is, or was, created again."""
     moment = now()
-    if not is_current(memory, moment):
+    if memory["status"] == "active" and not is_current(memory, moment):
         return {CREATED_AT: moment.isoformat()}
     created_again = (memory["metadata"] or {}).get(CREATED_AT)
     return {CREATED_AT: created_again} if isinstance(created_again, str) else {}

@@ -44,9 +44,7 @@ class BankView(ProtocolView):
 
     def ensure_bank(self, bank: str) -> None:
         """Create the bank with a default profile if it does not exist."""
-        profile = self.profile_of(bank)
-        if profile.find() is None:
-            profile.put(build_profile_memory(bank, {}))
+        self.profile_of(bank).ensure(build_profile_memory(bank, {}))
 
 
 def build_profile_memory(bank: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,3 +100,20 @@ def test_last_generation_is_forgotten_if_its_changes_need_a_review(
     statuses = {entry.status for entry in makers.rows(MemoryEntry, acme)}
     assert statuses == {"forgotten"}
     put_tea(agent, "Tea again.", 409)
+
+
+def test_item_that_needs_review_has_one_proposal(
+    agent: Client, acme: Account, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 3)
+    makers.set_policy(acme, {"review_keys": [str(key[0].pk)]})
+    for number in range(5):
+        put_tea(agent, f"Tea {number}.")
+    proposal = makers.get(MemoryEntry, acme)
+    assert (proposal.status, proposal.content) == ("proposed", "Tea 4.")
+    delete_tea(agent)
+    assert makers.get(MemoryEntry, acme).status == "forgotten"
+    put_tea(agent, "Tea again.")
+    makers.set_policy(acme, {"review_keys": []})
+    put_tea(agent, "Tea at last.")
+    assert get_tea(agent) == "Tea at last."

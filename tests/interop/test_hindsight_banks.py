@@ -1,0 +1,56 @@
+"""Banks of Hindsight: their profiles, and the ids of their documents."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from interop.key_value_memory import KeyedMemory
+from kmapp.accounts.models import Account, ApiKey
+from memory.models import MemoryEntry
+from tests import makers
+
+BANK = "/v1/default/banks/b"
+
+
+def retain(agent: Client, text: str, **item: Any) -> None:
+    body = {"items": [{"content": text, **item}], "async": True}
+    answer = agent.post(f"{BANK}/memories", body, "application/json")
+    assert answer.status_code == 200, answer.content
+
+
+def test_profile_that_needs_review_is_proposed_once(
+    agent: Client, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    makers.set_policy(acme, {"review_keys": [str(key[0].pk)]})
+    for text in ("Tea.", "Coffee."):
+        retain(agent, text)
+    profile = makers.get(MemoryEntry, acme, kind="self_model")
+    assert (profile.status, profile.version) == ("proposed", 1)
+    assert makers.count(MemoryEntry, acme, kind="fact", status="proposed") == 2
+
+
+def test_retain_keeps_the_profile_of_a_bank_that_is_created_meanwhile(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.put(BANK, {"mission": "Advise."}, "application/json")
+    list_generations = KeyedMemory._generations  # noqa: SLF001
+    before: list[Any] = [[]]  # what the retain read before the bank was created
+
+    def list_earlier(keyed: KeyedMemory) -> Any:
+        return before.pop() if before else list_generations(keyed)
+
+    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    retain(agent, "Tea.")
+    assert agent.get(f"{BANK}/profile").json()["mission"] == "Advise."
+    assert makers.count(MemoryEntry, acme, kind="self_model", status="active") == 1
+
+
+def test_final_slash_of_a_document_id_is_part_of_it(agent: Client) -> None:
+    for text, document in (("Tea.", "https://a.test"), ("Coffee.", "https://a.test/")):
+        retain(agent, text, document_id=document)
+    url = f"{BANK}/documents/https%3A%2F%2Fa.test"
+    assert agent.get(f"{url}%2F").json()["original_text"] == "Coffee."
+    assert agent.delete(f"{url}%2F").json()["document_id"] == "https://a.test/"
+    assert agent.get(f"{url}%2F").status_code == 404
+    assert agent.get(url).json()["original_text"] == "Tea."
