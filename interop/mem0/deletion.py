@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from interop.field_validation import field_error
 from interop.mem0.memories import build_no_owner_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
@@ -13,13 +14,14 @@ from memory.models.entries import OWNER_IDS
 from memory.retrieval.filter_expressions import ANY_VALUE
 
 MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query
+WITHOUT_EFFECT = ("org_id", "project_id", "source")  # that clients send with a selection
 
 
 class DeleteMemories(ProtocolView):
     """Delete all memories of an owner, named in the query of the URL."""
 
     def delete(self, request: HttpRequest) -> Any:
-        query = {name: str(value) for name, value in request.GET.items() if value}
+        query = _read_query(request)
         owner = {name: query[name] for name in OWNER_IDS if name in query}
         if "filters" in query:
             owner |= _parse_filters(query["filters"])
@@ -50,6 +52,17 @@ def _delete(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
     return {"message": message, **forgotten}
 
 
+def _read_query(request: HttpRequest) -> dict[str, str]:
+    """Return the parameters. Refuse those that may be meant to select fewer memories."""
+    query = {name: str(value) for name, value in request.GET.items()}
+    for name, value in query.items():
+        if name not in (*OWNER_IDS, "filters", *WITHOUT_EFFECT):
+            raise field_error(name[:100], f"is not one of {', '.join(OWNER_IDS)}, filters")
+        if name in OWNER_IDS and not value.strip():
+            raise field_error(name, "must not be empty")
+    return query
+
+
 def _parse_filters(text: str) -> dict[str, str]:
     """Parse `{'user_id': 'x'}`: clients send the representation of a Python dictionary."""
     value: Any = None
@@ -59,7 +72,7 @@ def _parse_filters(text: str) -> dict[str, str]:
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             value = None
     is_plain = isinstance(value, Mapping) and all(
-        name in OWNER_IDS and isinstance(each, str) and each for name, each in value.items()
+        name in OWNER_IDS and isinstance(each, str) and each.strip() for name, each in value.items()
     )
     if not is_plain:
         raise Invalid(

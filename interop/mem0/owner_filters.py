@@ -100,8 +100,16 @@ def _find_choice(conjuncts: list[Filters]) -> tuple[int, list[Filters]] | None:
             return index, value
         values = value.get("in") if isinstance(value, Mapping) else value
         if name in OWNER_IDS and isinstance(values, list):
-            return index, [{name: each} for each in values]
+            return index, [_choose_owner(name, each, value) for each in values]
     return None
+
+
+def _choose_owner(name: str, owner: Any, clause: Any) -> Filters:
+    """Return the condition for one of the owners, and the other operators of the clause."""
+    others = dict(clause) if isinstance(clause, Mapping) else {}
+    others.pop("in", None)
+    choice: Filters = {name: owner}
+    return {"AND": [choice, {name: others}]} if others else choice
 
 
 def _invalid(message: str) -> Invalid:
