@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
+from django.http.request import split_domain_port, validate_host
 from mcp.server.transport_security import TransportSecuritySettings
 from rest_framework.exceptions import AuthenticationFailed
 from starlette.requests import Request
@@ -32,21 +33,26 @@ def application() -> ASGIApp:
         streamable_http_path=PATH,
         stateless_http=True,
         max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
-        transport_security=transport_security(),
+        # `RequireKey` checks the headers: the library knows no pattern of subdomains.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return RequireKey(app)
 
 
-def transport_security() -> TransportSecuritySettings:
-    """Accept the host names in ALLOWED_HOSTS, and web pages of these hosts only."""
-    hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS]
-    names = [name for host in hosts for name in (host, f"{host}:*")]
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection="*" not in hosts,
-        allowed_hosts=names,
-        allowed_origins=[*origins, *settings.CSRF_TRUSTED_ORIGINS],
+def is_allowed_host(host: str) -> bool:
+    """Return whether ALLOWED_HOSTS has the host of a Host header or an origin, with any port."""
+    domain, _port = split_domain_port(host)
+    return "*" in settings.ALLOWED_HOSTS or (
+        bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
     )
+
+
+def is_allowed_origin(origin: str) -> bool:
+    """Return whether a web page of this origin may call; other clients send none."""
+    if not origin or "*" in settings.ALLOWED_HOSTS or origin in settings.CSRF_TRUSTED_ORIGINS:
+        return True
+    scheme, _, host = origin.partition("://")
+    return scheme in ("http", "https") and is_allowed_host(host)
 
 
 def request_of(context: Context) -> Request:
@@ -63,7 +69,11 @@ def session_of(request: Request) -> NativeSession:
 
 
 class RequireKey:
-    """Answer 401 to requests without a valid key, and 429 above the limit of their address."""
+    """Answer 401 to requests without a valid key, and 429 above the limit of their address.
+
+    Requests for other hosts, and from web pages of other hosts, are refused too: a page could
+    make its own name resolve to this server (DNS rebinding).
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -73,8 +83,18 @@ class RequireKey:
         if scope["type"] == "http":
             if settings.BEHIND_TLS:  # the scheme of redirects
                 scope = {**scope, "scheme": "https"}
-            app = await _find_refusal(session_of(Request(scope))) or app
+            request = Request(scope)
+            app = await _find_refusal(session_of(request)) or _find_foreign_host(request) or app
         await app(scope, receive, send)
+
+
+def _find_foreign_host(request: Request) -> Response | None:
+    """Return the response to a request for another host, or from a page of one, or None."""
+    if not is_allowed_host(request.headers.get("Host", "")):
+        return Response("Invalid Host header", HTTPStatus.MISDIRECTED_REQUEST)
+    if not is_allowed_origin(request.headers.get("Origin", "")):
+        return Response("Invalid Origin header", HTTPStatus.FORBIDDEN)
+    return None
 
 
 async def _find_refusal(session: NativeSession) -> Response | None:

@@ -7,15 +7,18 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+import structlog
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 from rest_framework.request import Request
 
 from interop import native_client
-from interop.native_client import NativeResponse
+from interop.native_client import NativeError, NativeResponse
 from kmapp.accounts.authentication import KeyAuthentication, KeyPrincipal
+from kmapp.api.errors import build_server_error, translate_error
 from kmapp.api.throttles import client_address, count_request
 
+log = structlog.get_logger()
 PROGRESS_SECONDS = 1.0
 Report = Callable[[float], Awaitable[None]]
 
@@ -80,6 +83,14 @@ class NativeSession:
     def _call(self, method: str, path: str, data: Mapping[str, Any]) -> NativeResponse:
         try:
             return native_client.call(self._request(), method, path, data)
+        except NativeError:
+            raise
+        except Exception as error:
+            # The library would send the text of the exception to the client.
+            log.exception("native_call_failed", path=path)
+            refusal = translate_error(error) or build_server_error()
+            response = NativeResponse(refusal.status, refusal.body, refusal.headers)
+            raise NativeError(response) from error
         finally:
             close_old_connections()
 

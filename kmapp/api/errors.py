@@ -74,6 +74,11 @@ def build_refusal(status: int, message: str, **headers: str) -> Refusal:
     )
 
 
+def build_server_error() -> Refusal:
+    """Return the refusal for a bug, which says nothing about it."""
+    return build_refusal(500, "Something went wrong here. It has been logged.")
+
+
 def translate_error(error: BaseException) -> Refusal | None:
     """Return the refusal for an error, or None if the error is a bug."""
     if isinstance(error, DomainError):
@@ -109,9 +114,7 @@ def render_client_error(error: Exception) -> JsonResponse:
 def render_server_error(error: BaseException | None) -> JsonResponse:
     """Return the response for errors outside any view, and for bugs."""
     translated = error and translate_error(error)
-    return render_refusal(
-        translated or build_refusal(500, "Something went wrong here. It has been logged.")
-    )
+    return render_refusal(translated or build_server_error())
 
 
 def _translate_domain_error(error: DomainError) -> Refusal:

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from django.db import OperationalError
+from django.db import DataError, OperationalError
 from pytest_django import Settings
 from starlette.types import Receive, Scope, Send
 
+from interop import native_client
 from interop.mcp.http_application import application
 from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import BEHAVIOURS
+from interop.native_client import NativeError
 from kmapp.accounts.models import ApiKey
 from tests.interop.conftest import NODE, NODE_PACKAGES
 from tests.interop.test_mcp import post, serve
@@ -92,3 +95,30 @@ def test_request_whose_key_cannot_be_checked_gets_a_503(
     answer = post(url, key[1])
     assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_pattern_in_allowed_hosts_permits_subdomains(
+    url: str, key: tuple[ApiKey, str], settings: Settings
+) -> None:
+    settings.ALLOWED_HOSTS = [".example.org"]
+    origin = "https://kb.example.org"
+    assert post(url, key[1], Host="kb.example.org:8003", Origin=origin).status_code == 200
+    assert post(url, key[1], Host="example.org").status_code == 200
+    assert post(url, key[1], Host="example.org.evil.example").status_code == 421
+    foreign = "https://example.org@evil.example"
+    assert post(url, key[1], Host="example.org", Origin=foreign).status_code == 403
+    assert post(url, key[1], Host="example.org", Origin="null").status_code == 403
+
+
+def test_error_of_the_product_is_not_described_to_the_client(
+    key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise DataError("Failing row contains (secret).")
+
+    monkeypatch.setattr(native_client, "call", fail)
+    with pytest.raises(NativeError) as failed:
+        anyio.run(NativeSession(key[1]).call, "POST", "/v1/memory/search", {"query": "tea"})
+    body = failed.value.response.data
+    assert (failed.value.response.status, body["error"]) == (500, "internal_error")
+    assert "secret" not in body["message"]
