@@ -188,6 +188,13 @@ def test_a_response_that_is_not_json_is_an_error() -> None:
         Client("", "km_x", http=http).search("tea")
 
 
+def test_a_redirect_names_the_address_to_use() -> None:
+    location = "https://kmapp.example/v1/memory/search"
+    http, _ = build_mock_client(httpx.Response(301, headers={"Location": location}))
+    with pytest.raises(InvalidRequest, match=f"redirects to {location}. Check the base_url"):
+        Client("", "km_x", http=http).search("tea")
+
+
 def test_the_placeholder_of_an_example_is_no_key() -> None:
     with pytest.raises(ValueError, match="placeholder"):
         Client("http://kmapp.example", "km_…")

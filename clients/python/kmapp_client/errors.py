@@ -81,7 +81,7 @@ def build_error(status: int, body: Any, headers: Mapping[str, str]) -> KmappErro
     default = ServerError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else InvalidRequest
     fields = body if isinstance(body, Mapping) else {}
     error = BY_STATUS.get(status, default)(
-        str(fields.get("message") or f"The server answered {status}."),
+        str(fields.get("message") or _describe(status, headers)),
         status=status,
         code=str(fields.get("error", "")),
         issues=fields.get("issues") or (),
@@ -90,6 +90,13 @@ def build_error(status: int, body: Any, headers: Mapping[str, str]) -> KmappErro
     )
     error.retry_after = read_retry_after(headers)
     return error
+
+
+def _describe(status: int, headers: Mapping[str, str]) -> str:
+    """Return the message of a response that has none, such as that of a proxy."""
+    if location := headers.get("Location"):
+        return f"The server redirects to {location}. Check the base_url of the client."
+    return f"The server answered {status}."
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float:
