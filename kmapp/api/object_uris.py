@@ -27,14 +27,18 @@ class ObjectUri:
     object_id: str
 
 
-def choose_scheme(request: Request) -> None:
-    """Choose the scheme of the URIs in the response.
+def is_from_aionis(request: Request) -> bool:
+    """Return whether aionis-sdk sent the request.
 
-    aionis-sdk sends no product name, but is recognised as Python's urllib with a request ID.
+    It sends no product name, but is recognised as Python's urllib with a request ID.
     """
     agent = request.headers.get("User-Agent", "")
-    is_aionis = agent.startswith("Python-urllib/") and "X-Request-Id" in request.headers
-    _scheme.set(AIONIS_SCHEME if is_aionis else SCHEME)
+    return agent.startswith("Python-urllib/") and "X-Request-Id" in request.headers
+
+
+def choose_scheme(request: Request) -> None:
+    """Choose the scheme of the URIs in the response."""
+    _scheme.set(AIONIS_SCHEME if is_from_aionis(request) else SCHEME)
 
 
 def object_uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") -> str:

@@ -1,6 +1,7 @@
 """Base class of endpoints: authentication, scope per method, rate limit, parsing."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -21,11 +22,12 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
-from kmapp.api.object_uris import choose_scheme
+from kmapp.api.errors import RETRY_AFTER
+from kmapp.api.object_uris import choose_scheme, is_from_aionis
 from kmapp.api.throttles import Budget, client_address, count_request
 from kmapp.api.unknown_field_warnings import check_unknown_fields, find_warnings
 from kmapp.api.variant_header import get_requested_variant
-from kmapp.errors import Denied, DomainError
+from kmapp.errors import Conflict, Denied, DomainError, Unavailable
 from kmapp.ledger.read_verification import WithheldResults, collect_withheld
 from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.notifications.seal_mismatches import report_mismatches
@@ -104,8 +106,12 @@ class AgentView(APIView):
         self.requested_variant = get_requested_variant(request)
         self.variant = self.requested_variant or DEFAULT_VARIANT
         key = request.headers.get(idempotency.HEADER)
-        if key is not None and self.idempotent and request.method == "POST":
+        if not self.idempotent or request.method != "POST":
+            return
+        if key is not None:
             self._claim(key, principal)
+        elif request_id := find_repeated_id(request):
+            self._claim_id(request_id, principal)
 
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
         """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
@@ -118,6 +124,15 @@ class AgentView(APIView):
         else:
             handler = lambda *args, **kwargs: claimed  # noqa: E731
         setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
+
+    def _claim_id(self, request_id: str, principal: KeyPrincipal) -> None:
+        """Use the ID of the request as its key, unless another request had the same ID."""
+        try:
+            with suppress(Conflict):
+                self._claim(request_id, principal)
+        except idempotency.InFlight as error:
+            # The client tries again after a 503, but not after a 409.
+            raise Unavailable(error.message, code=error.code, retry_after=RETRY_AFTER) from error
 
     def list_options(self) -> Sequence[str]:
         """Return what a protocol requests with options of the view instead of the body."""
@@ -201,6 +216,18 @@ def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str
     if isinstance(view, AgentView):
         view.warnings = warnings
     return dict(serializer.validated_data)
+
+
+def find_repeated_id(request: Request) -> str | None:
+    """Return the ID by which a repetition of the request is recognised, if its client has one.
+
+    aionis-sdk repeats a POST after an error with the same request ID, by default a UUID.
+    """
+    try:
+        request_id = UUID(request.headers.get("X-Request-Id", ""))
+    except ValueError:
+        return None
+    return f"x-request-id:{request_id}" if is_from_aionis(request) else None
 
 
 def check_account(request: Request, principal: KeyPrincipal) -> None:

@@ -1,6 +1,7 @@
 """Memory operations of the official Aionis client; tests/rules/test_client.py has the rules."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from aionis_sdk import AionisClient
@@ -56,6 +57,20 @@ def test_writes_a_batch_once(client: Any, acme: Account) -> None:
     with pytest.raises(AionisApiError) as refused:
         client.write({**BATCH, "nodes": [{**NUTS, "title": "Other"}]})
     assert (refused.value.status, refused.value.code) == (409, "client_id_conflict")
+
+
+def test_stores_a_repeated_request_once(client: Any, acme: Account) -> None:
+    """The client repeats a write after a lost connection, with the same request ID."""
+    nuts = {name: value for name, value in NUTS.items() if name != "client_id"}
+    body = {**BATCH, "nodes": [nuts], "edges": []}
+    trace = {"request_id": str(uuid4())}
+    first, again = client.write(body, **trace), client.write(body, **trace)
+    assert again["data"] == first["data"]
+    assert makers.count(MemoryEntry, acme) == 1
+    client.write({**body, "nodes": [{**nuts, "title": "Other"}]}, **trace)
+    assert makers.count(MemoryEntry, acme) == 2
+    client.write(body)
+    assert makers.count(MemoryEntry, acme) == 3
 
 
 def test_recalls_the_subgraph_of_a_text_or_a_vector(client: Any, written: dict[str, str]) -> None:
