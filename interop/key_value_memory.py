@@ -45,6 +45,10 @@ class KeyedMemory:
         """Return the current memory, if it is neither forgotten nor expired."""
         return find_current(self._generations())
 
+    def find_proposal(self, memory: Mapping[str, Any]) -> Memory | None:
+        """Return the proposal that putting this memory would change, if there is one."""
+        return next(iter(self._list_pending(memory, self._generations())), None)
+
     def put(self, memory: Mapping[str, Any], expires_at: Any = None) -> None:
         """Update the memory, also an expired one or its proposal, or store a new generation.
 

@@ -17,7 +17,7 @@ class Bank(BankView):
 
     def put(self, request: HttpRequest, bank: str) -> Any:
         profile = self.profile_of(bank)
-        current = profile.find()
+        current = profile.find() or profile.find_proposal(build_profile_memory(bank, {}))
         settings = {**(current["metadata"] if current else {}), **_settings(self.body())}
         profile.put(build_profile_memory(bank, settings))
         return _profile_output(bank, settings)

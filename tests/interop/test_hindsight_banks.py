@@ -28,6 +28,10 @@ def test_profile_that_needs_review_is_proposed_once(
     profile = makers.get(MemoryEntry, acme, kind="self_model")
     assert (profile.status, profile.version) == ("proposed", 1)
     assert makers.count(MemoryEntry, acme, kind="fact", status="proposed") == 2
+    for body in ({"name": "Guide"}, {"mission": "Advise."}):
+        assert agent.put(BANK, body, "application/json").status_code == 200
+    profile = makers.get(MemoryEntry, acme, kind="self_model")
+    assert (profile.title, profile.content, profile.status) == ("Guide", "Advise.", "proposed")
 
 
 def test_retain_keeps_the_profile_of_a_bank_that_is_created_meanwhile(
