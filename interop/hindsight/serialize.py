@@ -23,11 +23,11 @@ def serialize_memory(memory: Mapping[str, Any]) -> dict[str, Any]:
         "text": memory["text"],
         "type": fact_type(memory["kind"]),
         "entities": memory.get("entities", []),
-        "context": metadata.get("context"),
+        "context": _format_text(metadata.get("context")),
         "occurred_start": memory["observed_at"],
         "occurred_end": None,
         "mentioned_at": memory["created_at"],
-        "document_id": metadata.get("document_id"),
+        "document_id": _format_text(metadata.get("document_id")),
         "metadata": {k: str(v) for k, v in metadata.items() if k not in OWN_FIELDS},
         "chunk_id": str(memory["id"]),
         "tags": memory["tags"],
@@ -42,3 +42,8 @@ def serialize_memory(memory: Mapping[str, Any]) -> dict[str, Any]:
             "keyword": parts.get("lexical"),
         }
     return output
+
+
+def _format_text(value: Any) -> str | None:
+    """Return a value as text: clients refuse a whole response with any other type."""
+    return None if value is None else str(value)

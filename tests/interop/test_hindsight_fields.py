@@ -27,6 +27,17 @@ def test_memories_outside_the_temporal_window_are_recalled(agent: Client) -> Non
     assert [each["text"] for each in recalled["results"]] == ["Mira drinks tea."]
 
 
+def test_metadata_of_other_clients_are_texts(agent: Client) -> None:
+    """The client refuses the whole response if one of them is not."""
+    memory = {"text": "Mira drinks tea.", "agent_id": "b", "visibility": "user"}
+    metadata = {"context": {"room": 1}, "document_id": 7, "n": 5}
+    body = {**memory, "metadata": metadata}
+    assert agent.post("/v1/memory/store", body, "application/json").status_code == 201
+    [hit] = post(agent, "memories/recall", query="Does Mira drink tea?")["results"]
+    assert (hit["context"], hit["document_id"]) == ("{'room': 1}", "7")
+    assert hit["metadata"] == {"n": "5"}
+
+
 def test_reflection_uses_the_named_types_of_facts(
     agent: Client, settings: Settings, provider: FakeProvider
 ) -> None:
