@@ -27,6 +27,9 @@ class Bank(BankView):
     def delete(self, request: HttpRequest, bank: str) -> Any:
         self.require_bank(bank)
         forgotten = self.forget_owned({"agent_id": bank})
+        if forgotten["event_id"]:
+            # Workers forget the memories. A bank that is created meanwhile must be a new one.
+            self.profile_of(bank).delete()
         return {
             "success": True,
             "message": "The memories of the bank are forgotten.",

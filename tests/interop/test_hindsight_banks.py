@@ -7,6 +7,7 @@ from django.test import Client
 
 from interop.key_value_memory import KeyedMemory
 from kmapp.accounts.models import Account, ApiKey
+from memory.actions import bulk_review
 from memory.models import MemoryEntry
 from tests import makers
 
@@ -48,6 +49,22 @@ def test_retain_keeps_the_profile_of_a_bank_that_is_created_meanwhile(
     retain(agent, "Tea.")
     assert agent.get(f"{BANK}/profile").json()["mission"] == "Advise."
     assert makers.count(MemoryEntry, acme, kind="self_model", status="active") == 1
+
+
+def test_bank_that_is_created_while_workers_delete_it_is_new(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_review, "PART_SIZE", 2)
+    agent.put(BANK, {"mission": "Advise."}, "application/json")
+    for text in ("Tea.", "Coffee.", "Milk."):
+        retain(agent, text)
+    assert agent.delete(BANK).json()["deleted_count"] == 4
+    assert agent.get(f"{BANK}/profile").status_code == 404
+    created = agent.put(BANK, {"name": "Guide"}, "application/json").json()
+    assert (created["name"], created["mission"]) == ("Guide", "")
+    makers.settle()
+    assert agent.get(f"{BANK}/profile").json()["name"] == "Guide"
+    assert makers.count(MemoryEntry, acme, kind="fact", status="forgotten") == 3
 
 
 def test_final_slash_of_a_document_id_is_part_of_it(agent: Client) -> None:
