@@ -124,6 +124,25 @@ def test_redacted_copies_are_erased(agent: Agent, acme: Account) -> None:
     assert count_bodies(acme, "sparrow") == 0
 
 
+def test_copies_of_a_result_with_several_texts_are_erased(agent: Agent, acme: Account) -> None:
+    parts = [{"type": "text", "text": text} for text in (SECRET, "Ask ada@example.test.")]
+    message = {"role": "tool", "tool_call_id": "call-0", "content": parts}
+    agent.post("tool-results", {**message, "tool_name": "search_manual", "threshold": 0}, 201)
+    messages = conversation("")
+    messages[2] = message
+    result = {"type": "tool_result", "tool_use_id": "u1", "content": parts}
+    use = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}
+    anthropic: list[dict[str, Any]] = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    for number, each in enumerate((messages, anthropic)):
+        assemble(agent, each, user_id=str(number))
+    assert count_bodies(acme, "sparrow") == 2
+    erase_all(acme)
+    assert count_bodies(acme, "sparrow") == 0
+
+
 @pytest.mark.parametrize("text", [SECRET, f"{SECRET} ada@example.test knows."])
 @pytest.mark.parametrize("first", ["result", "call"])
 def test_copies_under_a_former_key_are_erased(
