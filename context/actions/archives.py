@@ -73,7 +73,7 @@ def _store_archives(
         commit.add_all(created, "ADD")
         index_documents(account_id, COLLECTION, {row.pk: indexed_text(row) for row in created})
         _enqueue_embeddings(account_id, created, commit)
-        enqueue_summaries(account_id, SUMMARISE_RESULT, [archive.pk for archive in created])
+        enqueue_summaries(account_id, SUMMARISE_RESULT, [row.pk for row in created], commit.id)
     return [existing.get(key) or fresh[key] for key in keys], frozenset(fresh)
 
 
