@@ -100,6 +100,17 @@ def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, f
     assert count_bodies(acme, "sparrow") == 0
 
 
+def test_archives_of_loaded_parts_are_erased(agent: Agent, acme: Account) -> None:
+    archived = archive_result(agent, SECRET * 21)
+    messages = loaded_part(archived, SECRET * 20)
+    policy = {"protected_turns": 1, "prune": ["hard_clear"]}
+    call(acme, messages, window=1_000, reserve=100, policy=policy)
+    assert makers.count(ToolResultArchive, acme, tool_name="load_tool_history") == 1
+    erase_all(acme, tool_name="search_manual")
+    assert makers.count(ToolResultArchive, acme) == 0
+    assert count_bodies(acme, "sparrow") == 0
+
+
 def test_trimmed_results_are_erased(agent: Agent, acme: Account) -> None:
     """The lookup key is found behind many other ids."""
     archive = UUID(archive_result(agent)["archive"]["uuid"])
