@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from context.actions.erase_from_calls import delete_parts_with_results
 from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
+from context.archives.placeholders import TOOL
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sha256
 from context.summaries.extractive import extract_sources, summarise_query, summarise_text
@@ -73,7 +74,7 @@ def _store_archives(
         commit.add_all(created, "ADD")
         index_documents(account_id, COLLECTION, {row.pk: indexed_text(row) for row in created})
         _enqueue_embeddings(account_id, created, commit)
-        enqueue_summaries(account_id, SUMMARISE_RESULT, [archive.pk for archive in created])
+        enqueue_summaries(account_id, SUMMARISE_RESULT, [row.pk for row in created], commit.id)
     return [existing.get(key) or fresh[key] for key in keys], frozenset(fresh)
 
 
@@ -151,7 +152,9 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     """Erase archives as part of a commit, and quotes of them in calls, responses and errors."""
     if not archives:
         return  # the rest scans all stored responses and errors of the account
-    account_id, ids = commit.account_id, [archive.pk for archive in archives]
+    account_id = commit.account_id
+    archives = _add_copies(account_id, archives)
+    ids = [archive.pk for archive in archives]
     lock_for_erasure(account_id, {ToolResultArchive: ids})  # all at once, in the order of ids
     for archive in archives:
         commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
@@ -161,3 +164,15 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     ids += delete_parts_with_results(account_id, archives)
     IdempotentRequest.objects.of(account_id).naming(ids).erase_responses()
     clear_error_messages(account_id, ids)
+
+
+def _add_copies(account_id: UUID, archives: Sequence[ToolResultArchive]) -> list[ToolResultArchive]:
+    """Return these archives and those of texts that were loaded from them."""
+    rows = {row.pk: row for row in archives}
+    new = list(rows)
+    while new:
+        loads = ToolResultArchive.objects.of(account_id).filter(tool_name=TOOL)
+        copies = loads.filter(tool_input__uuid__in=list(map(str, new))).exclude(pk__in=list(rows))
+        new = [row.pk for row in copies]
+        rows |= {row.pk: row for row in copies}
+    return list(rows.values())

@@ -75,6 +75,10 @@ def prepare_call(request: AssemblyRequest) -> PreparedCall:
     retrieved = retrieve(build_retrieval_request(request, collected))
     moments.append(monotonic())
     assembled = assemble(request, collected, retrieved)
+    if not collected.has_older and (assembled.draft.pruned or assembled.draft.compacted):
+        # The text of the rules took more than its reserve.
+        collected = collect_input(request, with_older=True)
+        assembled = assemble(request, collected, retrieved)
     moments.append(monotonic())
     durations = [round(1000 * (end - start), 2) for start, end in pairwise(moments)]
     stages = dict(zip(("collect", "retrieve", "assemble"), durations, strict=True))
@@ -125,8 +129,11 @@ def _lock_summary(request: AssemblyRequest, collected: Collected) -> Collected:
 # --- Collect --------------------------------------------------------------------------------------
 
 
-def collect_input(request: AssemblyRequest) -> Collected:
-    """Return the input of the call: valid messages, settings, earlier archives and summary."""
+def collect_input(request: AssemblyRequest, *, with_older: bool = False) -> Collected:
+    """Return the input of the call: valid messages, settings, earlier archives and summary.
+
+    Without `with_older`, archives and summary are left out if the call is too small to need them.
+    """
     leading, rest = _split_instructions(request.messages)
     messages = drop_orphans(rest)
     bodies = [body_digest(request.account_id, message) for message in messages]
@@ -134,10 +141,11 @@ def collect_input(request: AssemblyRequest) -> Collected:
     with acting(request.account_id):
         settings = ContextSettings.objects.get_or_default(request.account_id)
         policy = settings.assembly_policy().with_changes(request.policy)
-        may_exceed = _may_exceed_budget(request, count_messages(leading) + sum(sizes), policy)
+        size = count_messages(leading) + sum(sizes)
+        has_older = with_older or _may_exceed_budget(request, size, policy)
         language = request.language or settings.language
         older, summary = _OlderResults(), None
-        if may_exceed:
+        if has_older:
             older = _list_older_results(request, language, messages, policy)
             summary = find_summary(request, bodies, language)
     decisions: list[Mapping[str, Any]] = [
@@ -176,6 +184,7 @@ def collect_input(request: AssemblyRequest) -> Collected:
         query=query,
         decisions=decisions,
         bodies=bodies,
+        has_older=has_older,
         archivable=older.archivable,
         summary_id=summary.pk if summary else None,
     )

@@ -147,8 +147,10 @@ def _compare_batch(
         if (call := recorded.get(pk)) and (call.retrieval is not None or not varied)
     ]
     with acting(account_id):
+        # A call that was recorded late, by another clock, moves the others in the list of ids.
         ContextDifference.objects.bulk_create(
-            _build_difference(comparison, replay, prices) for replay in replays
+            [_build_difference(comparison, replay, prices) for replay in replays],
+            ignore_conflicts=True,
         )
         gone = comparison.gone + len(ids) - len(replays)
         comparison.store(done=comparison.done + len(ids), gone=gone)

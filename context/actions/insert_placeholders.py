@@ -47,12 +47,6 @@ class Prepared:
     loaded: Sequence[Mapping[str, Any]] = ()
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
 
-    @property
-    def archive_ids(self) -> set[UUID]:
-        """Return the archives that the messages quote."""
-        loaded = {item["uuid"] for item in self.loaded if item["part"] != MISSING}
-        return {row.pk for row in self.archived} | loaded
-
 
 def archive_results(
     settings: ContextSettings, actor: Actor, messages: Sequence[Message], preparation: Preparation

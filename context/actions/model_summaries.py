@@ -49,10 +49,13 @@ def initial_reason() -> ExtractiveReason:
     return ExtractiveReason.WAITING if chat.is_configured() else ExtractiveReason.NO_CHAT_MODEL
 
 
-def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
-    """Enqueue summaries if a chat model is configured. Inside `acting`."""
+def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID], cause: object = 1) -> None:
+    """Enqueue summaries if a chat model is configured. Inside `acting`.
+
+    `cause` distinguishes a row from an erased one with the same id.
+    """
     if chat.is_configured() and ids:
-        new_jobs = [NewJob(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
+        new_jobs = [NewJob(job_key=f"{pk}:{cause}", payload={"id": str(pk)}) for pk in ids]
         publish(account_id, topic, new_jobs)
 
 

@@ -101,18 +101,22 @@ def _load_texts(
     loaded: list[Mapping[str, Any]] = []
     for pk, why in selected.items():
         try:
-            texts[pk], part = _load_text(question, preparation, pk)
+            text, part = _load_text(question, preparation, pk)
         except NotFound:
-            part = MISSING
-        size = tokens.count_tokens(texts[pk]) if pk in texts else 0
+            text, part = "", MISSING
+        if text:
+            texts[pk] = text
+        size = tokens.count_tokens(text)
         loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded
 
 
 def _load_text(question: EmbeddedQuery, preparation: Preparation, pk: UUID) -> tuple[str, str]:
+    """Return the text that replaces the placeholder, and its part; no text if no passage fits."""
     account_id = question.account_id
     within, max_tokens = preparation.within, preparation.max_tokens
     if max_tokens:
-        return load_passages(question, pk, within, max_tokens, has_header=True).text, "passages"
+        loaded = load_passages(question, pk, within, max_tokens, has_header=True)
+        return loaded.text if loaded.passages else "", "passages"
     with acting(account_id):
         return load_archive(account_id, pk, within).result_full, "whole"

@@ -42,13 +42,12 @@ from context.archives.retrieval import (
     searchable_archives,
 )
 from context.assembly.token_counts import encode_json
-from context.models import ContextSettings, ToolResultArchive
+from context.models import ContextSettings
 from context.models.archives import NewResult
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.database.erasure_locks import lock_for_copy
 from kmapp.errors import TooLarge
 from kmapp.text import tokens
 
@@ -93,18 +92,18 @@ class Results(AgentView):
                 "tokens": {"before": token_count, "after": token_count},
                 "archive": None,
             }
-            status = 200
-            if len(new_result.text) > threshold:
-                [row], new_ids = store_archives(settings, self.actor, [new_result])
-                status = 201 if new_ids else 200
-                text = render_placeholder(row.to_placeholder(), row.language)
-                body = {
-                    "archived": True,
-                    "content": text,
-                    "tokens": {"before": token_count, "after": tokens.count_tokens(text)},
-                    "archive": serialize.serialize_archive(row),
-                }
-            return self.seal(Response(body, status=status))
+            if len(new_result.text) <= threshold:
+                # Not stored for retries: an erasure finds responses by the ids in them.
+                return self.release_key(Response(body))
+            [row], new_ids = store_archives(settings, self.actor, [new_result])
+            text = render_placeholder(row.to_placeholder(), row.language)
+            body = {
+                "archived": True,
+                "content": text,
+                "tokens": {"before": token_count, "after": tokens.count_tokens(text)},
+                "archive": serialize.serialize_archive(row),
+            }
+            return self.seal(Response(body, status=201 if new_ids else 200))
 
 
 def _parse_result(params: dict[str, object], text: str) -> NewResult:
@@ -194,10 +193,9 @@ class Prepare(AgentView):
         )
         response = Response(serialize.serialize_prepared(prepared, params["messages"]))
         with acting(self.account):
-            # A result that was erased in the meantime may be quoted in the response.
-            existing = lock_for_copy(self.account, {ToolResultArchive: prepared.archive_ids})
-            is_complete = prepared.archive_ids <= existing
-            return self.seal(response) if is_complete else self.release_key(response)
+            # Not stored for retries, which prepare the messages again: an erasure finds responses
+            # by the ids in them, and no id stands for the texts of the messages.
+            return self.release_key(response)
 
 
 class Restore(AgentView):

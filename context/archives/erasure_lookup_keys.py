@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -37,15 +38,25 @@ def collect_lookup_keys(
 def _list_lookup_keys(
     account_id: UUID, message: Message, stored: Message, find_loaded: Callable[[str], list[str]]
 ) -> Iterator[str]:
-    texts = {slot.path: slot.text for slot in list_slots([stored])}
-    for slot in list_slots([message]):
-        yield sent_sha256(account_id, slot.text)
-        if (text := texts.get(slot.path, slot.text)) != slot.text:
-            # After a key rotation the archive matches only the digest of its redacted text.
-            yield sent_sha256(account_id, text)
+    slots, texts = list_slots([message]), {slot.path: slot.text for slot in list_slots([stored])}
+    for slot in slots:
+        yield from _digest_texts(account_id, slot.text, texts.get(slot.path, slot.text))
         yield from find_named_archives(slot.text)
         yield from find_loaded(slot.call_id)
         yield from _find_ids(slot.text, MAX_IDS)
+    for _call_id, group in groupby(slots, key=attrgetter("call_id")):
+        # A result of several texts that is sent as a message is archived as one text.
+        if len(parts := list(group)) > 1:
+            whole = "\n".join(slot.text for slot in parts)
+            whole_stored = "\n".join(texts.get(slot.path, slot.text) for slot in parts)
+            yield from _digest_texts(account_id, whole, whole_stored)
+
+
+def _digest_texts(account_id: UUID, sent: str, stored: str) -> Iterator[str]:
+    yield sent_sha256(account_id, sent)
+    if stored != sent:
+        # After a key rotation the archive matches only the digest of its redacted text.
+        yield sent_sha256(account_id, stored)
 
 
 def _find_loaded(calls: Iterable[ToolCall]) -> list[str]:

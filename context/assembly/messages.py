@@ -227,15 +227,27 @@ def drop_orphans(messages: Sequence[Message]) -> list[Message]:
 
 def _drop_orphans_once(messages: Sequence[Message]) -> list[Message]:
     called: set[str] = set()
-    answered = {call_id for message in messages for call_id in list_answered_ids(message)}
-    pending = {call.id for call in list_calls(messages[-1])} if messages else set()
     remaining: list[Message] = []
-    for message in messages:
-        if one := _filter_message(message, calls=answered | pending, results=called):
+    for message, answered in zip(messages, _list_answered_calls(messages), strict=True):
+        if one := _filter_message(message, calls=answered, results=called):
             remaining.append(one)
         called |= {call.id for call in list_calls(message)}
         called -= set(list_answered_ids(message))
     return remaining
+
+
+def _list_answered_calls(messages: Sequence[Message]) -> list[set[str]]:
+    """Return the ids of the answered calls of each message.
+
+    A result answers the last call before it, because some clients repeat ids.
+    """
+    answered: list[set[str]] = []
+    waiting = {call.id for call in list_calls(messages[-1])} if messages else set()
+    for message in reversed(messages):
+        call_ids = {call.id for call in list_calls(message)}
+        answered.append(call_ids & waiting)
+        waiting = (waiting - call_ids) | set(list_answered_ids(message))
+    return answered[::-1]
 
 
 def _filter_message(message: Message, *, calls: set[str], results: set[str]) -> Message | None:

@@ -60,6 +60,7 @@ class Collected:
     query: str
     decisions: Sequence[Mapping[str, Any]]
     bodies: Sequence[UUID]  # salted digests of the messages
+    has_older: bool  # whether the archives of older tool results and a summary were looked up
     archivable: Mapping[str, NewResult]  # tool results to archive when they are cleared
     summary_id: UUID | None = None  # of the stored summary in `call_input`
 

@@ -122,7 +122,7 @@ def write_markers_to_context(product: Product, markers: MarkerFactory, person: s
     more = {"system": markers.new(), "query": markers.new(), "model": "small", **within}
     call = {"messages": messages, "window": 8_000, **more}
     ask(product, "context/assemble", call, idempotent=True)
-    ask(product, "context/prepare", {"messages": messages, **within})
+    ask(product, "context/prepare", {"messages": messages, **within}, idempotent=True)
 
 
 def write_markers_to_rules(product: Product, markers: MarkerFactory, person: str) -> None:

@@ -8,14 +8,19 @@ from context.actions import comparisons
 from context.actions.comparisons import run_comparison
 from context.actions.input_retention import remove_expired_inputs
 from context.actions.replays import compare_changes
-from context.models import ContextComparison, ContextDifference, ContextInput
+from context.models import (
+    ContextComparison,
+    ContextCostReport,
+    ContextDifference,
+    ContextInput,
+)
 from context.models.archives import ArchiveScope
 from context.reports.token_change_distribution import EDGES, TokenChange, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.failed_deliveries import retry_deliveries
-from kmapp.outbox.registry import PermanentFailure
+from kmapp.outbox.registry import PermanentFailure, RetryLater
 from tests import makers
 from tests.agent import Agent
 from tests.context.builders import call, set_prices, talk
@@ -120,6 +125,24 @@ def test_long_comparison_is_continued_by_later_runs(
     comparison = compare(agent, right={})
     assert (comparison["status"], comparison["done"], comparison["total"]) == ("succeeded", 3, 3)
     assert len(compared) == makers.count(ContextDifference, acme) == 3
+
+
+def test_call_that_is_recorded_late_does_not_stop_a_comparison(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        call(acme, talk(1))
+    comparison = agent.post("context/comparisons", {"right": {}}, 202)
+    with monkeypatch.context() as short:
+        short.setattr(comparisons, "BATCH", 1)
+        short.setattr(comparisons, "RUN_SECONDS", 0.0)
+        with pytest.raises(RetryLater):
+            run_comparison(acme.pk, comparison["id"])
+    late, moment = call(acme, talk(1)), comparison["created_at"]
+    makers.update(ContextCostReport, acme, {"pk": late.report_id}, created_at=moment)
+    run_comparison(acme.pk, comparison["id"])
+    assert agent.get(f"context/comparisons/{comparison['id']}")["status"] == "succeeded"
+    assert makers.count(ContextDifference, acme) == 2
 
 
 def test_aborted_comparison_is_failed_until_retried(

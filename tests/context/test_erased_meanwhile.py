@@ -257,6 +257,14 @@ def test_response_with_an_erased_tool_result_is_not_stored(
 TOOL_RESULT = {"tool_name": "search_manual", "result": SECRET, "threshold": 0}
 
 
+def test_responses_that_no_id_leads_to_are_not_stored(agent: Agent, acme: Account) -> None:
+    body = {"messages": result_conversation(SECRET), "user_id": "ann"}
+    assert "sparrow" in str(agent.post("context/prepare", body, 200, **RETRY))
+    short = {**TOOL_RESULT, "threshold": 1_000, "user_id": "ann"}
+    assert agent.post("tool-results", short, 200, **RETRY)["content"] == SECRET
+    assert makers.count(IdempotentRequest, acme) == 0
+
+
 def erase_results(account: Account) -> None:
     with acting(account):
         rows = list(ToolResultArchive.objects.of(account))

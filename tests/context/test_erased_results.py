@@ -100,6 +100,17 @@ def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, f
     assert count_bodies(acme, "sparrow") == 0
 
 
+def test_archives_of_loaded_parts_are_erased(agent: Agent, acme: Account) -> None:
+    archived = archive_result(agent, SECRET * 21)
+    messages = loaded_part(archived, SECRET * 20)
+    policy = {"protected_turns": 1, "prune": ["hard_clear"]}
+    call(acme, messages, window=1_000, reserve=100, policy=policy)
+    assert makers.count(ToolResultArchive, acme, tool_name="load_tool_history") == 1
+    erase_all(acme, tool_name="search_manual")
+    assert makers.count(ToolResultArchive, acme) == 0
+    assert count_bodies(acme, "sparrow") == 0
+
+
 def test_trimmed_results_are_erased(agent: Agent, acme: Account) -> None:
     """The lookup key is found behind many other ids."""
     archive = UUID(archive_result(agent)["archive"]["uuid"])
@@ -120,6 +131,25 @@ def test_redacted_copies_are_erased(agent: Agent, acme: Account) -> None:
     for each in (text, loaded):
         assemble(agent, conversation(each), user_id=str(len(each)))
     assert count_bodies(acme, "sparrow") == 1 + (len(loaded) != len(text))
+    erase_all(acme)
+    assert count_bodies(acme, "sparrow") == 0
+
+
+def test_copies_of_a_result_with_several_texts_are_erased(agent: Agent, acme: Account) -> None:
+    parts = [{"type": "text", "text": text} for text in (SECRET, "Ask ada@example.test.")]
+    message = {"role": "tool", "tool_call_id": "call-0", "content": parts}
+    agent.post("tool-results", {**message, "tool_name": "search_manual", "threshold": 0}, 201)
+    messages = conversation("")
+    messages[2] = message
+    result = {"type": "tool_result", "tool_use_id": "u1", "content": parts}
+    use = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}
+    anthropic: list[dict[str, Any]] = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    for number, each in enumerate((messages, anthropic)):
+        assemble(agent, each, user_id=str(number))
+    assert count_bodies(acme, "sparrow") == 2
     erase_all(acme)
     assert count_bodies(acme, "sparrow") == 0
 

@@ -189,3 +189,13 @@ def test_open_tool_calls_stay() -> None:
         "user",
         "user",
     ]
+
+
+def test_repeated_id_of_an_answered_call_answers_no_other() -> None:
+    answered = OPENAI[:5]
+    for open_call in (OPENAI[2], {**OPENAI[2], "content": "Let me look."}):
+        messages = [*answered, OPENAI[5], open_call, {"role": "user", "content": "Well?"}]
+        remaining = m.drop_orphans(messages)
+        assert unpaired(remaining) == []
+        assert remaining[:6] == messages[:6]
+    assert m.drop_orphans([*answered, *OPENAI[1:5]]) == [*answered, *OPENAI[1:5]]

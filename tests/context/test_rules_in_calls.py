@@ -10,7 +10,7 @@ from context.assembly.retrieval import RULES_MS
 from kmapp.accounts.models import Account
 from kmapp.providers.errors import ProviderTimeout
 from tests.agent import Agent
-from tests.context.builders import tool
+from tests.context.builders import talk, tool
 from tests.rules.builders import add_rule
 
 TOOLS = [tool(name) for name in ("search", "pay", "mail")]
@@ -73,6 +73,19 @@ def test_allow_list_with_none_of_the_offered_tools_leaves_none(agent: Agent, acm
 def test_other_rules_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
     cost = assemble(agent, rules_context={"intent": "question"})["context_cost"]
     assert (cost["tail_tokens"], cost["citations"], cost["decisions"]) == (0, [], [])
+
+
+def test_results_that_make_room_for_long_rules_are_archived(agent: Agent, acme: Account) -> None:
+    style = {"extensions": {"style": "kiln " * 3_000}}
+    add_rule(acme, "Style", "active", when={}, then=style)
+    messages = talk(4, characters=4_000)
+    more = {"tools": [], "policy": {"prune": ["hard_clear"]}, "reserved_output_tokens": 200}
+    answer = assemble(agent, messages=messages, context_window_tokens=6_200, **more)
+    [cleared] = [
+        text for each in answer["messages"] if "moved out" in (text := each["content"] or "")
+    ]
+    archive = cleared.split('uuid="')[1][:36]
+    assert agent.get(f"tool-results/{archive}")["content"] == messages[2]["content"]
 
 
 @pytest.mark.usefixtures("rules")
