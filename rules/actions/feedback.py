@@ -174,15 +174,18 @@ def _create_decision(
     verdict: ReportedOutcome, question: SelectionRequest, selected: str, pk: UUID
 ) -> RuleDecision:
     account_id = verdict.account_id
-    columns = {
-        "id": pk,
-        "run_id": verdict.run_id,
-        "selected_tool": selected,
-        "origin": RuleDecision.Origin.FEEDBACK,
-    }
     try:
         with transaction.atomic():
-            return record_selection(account_id, verdict.actor, question, **columns).decision
+            recorded = record_selection(
+                account_id,
+                verdict.actor,
+                question,
+                used_tool=selected,
+                id=pk,
+                run_id=verdict.run_id,
+                origin=RuleDecision.Origin.FEEDBACK,
+            )
+            return recorded.decision
     except IntegrityError:  # a concurrent request with the same feedback created it first
         return RuleDecision.objects.of(account_id).get(pk=pk)
 

@@ -6,6 +6,7 @@ from kmapp.accounts.models import Account
 from rules.actions.feedback import ReportedOutcome, rate_rule
 from rules.models import Rule
 from rules.promotion.evidence import PromotionEvidence, load_evidence
+from tests import makers
 from tests.rules.builders import add_rule, move_rule, rate, reload_rule, select
 
 
@@ -26,3 +27,15 @@ def test_evidence_of_a_demoted_rule_starts_from_zero(acme: Account) -> None:
     with acting(acme):
         rate_rule(verdict, created.pk)
     assert (load(created).said_good, load(created).said_bad) == (0, 1)
+
+
+def test_success_with_the_tool_of_a_shadow_rule_does_not_oppose_the_rule(acme: Account) -> None:
+    created = add_rule(acme, "Curl", "shadow", then={"tool": {"prefer": ["curl"]}})
+    agent = makers.agent(acme)
+    context = {"intent": "fetch"}
+    for tool in ("curl", "grep"):  # used without requesting a selection, which would be "bash"
+        body = {"context": context, "candidates": ["bash", "curl", "grep"], "selected_tool": tool}
+        agent.post("memory/tools/feedback", {**body, "outcome": "positive"}, 201)
+    counts = load(created)
+    assert (counts.matched, counts.changed) == (2, 1)
+    assert (counts.changed_good, counts.same_good) == (1, 1)
