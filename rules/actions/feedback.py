@@ -238,7 +238,8 @@ def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> 
     )
     rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
     locked = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)
-    rows.filter(pk__in=list(locked)).update(**{column: F(column) + 1})
+    values = {column: F(column) + 1, "updated_at": timezone.now()}
+    rows.filter(pk__in=list(locked)).update(**values)
 
 
 def recount_feedback(account_id: UUID) -> int:
@@ -255,7 +256,8 @@ def recount_feedback(account_id: UUID) -> int:
     for row in locked_statistics:
         correct = counts[row.rule_id]
         del counts[row.rule_id]
-        wrong += statistics.filter(pk=row.pk).exclude(**correct).update(**correct)
+        differing = statistics.filter(pk=row.pk).exclude(**correct)
+        wrong += differing.update(**correct, updated_at=timezone.now())
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
     # Feedback that was stored meanwhile may have created the statistics of its rule.
     return wrong + len(RuleStatistics.objects.bulk_create(missing, ignore_conflicts=True))

@@ -4,7 +4,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from rules.actions.feedback import ReportedOutcome, rate_rule
-from rules.models import Rule
+from rules.models import Rule, RuleStatistics
 from rules.promotion.evidence import PromotionEvidence, load_evidence
 from tests import makers
 from tests.rules.builders import add_rule, move_rule, rate, reload_rule, select
@@ -39,3 +39,14 @@ def test_success_with_the_tool_of_a_shadow_rule_does_not_oppose_the_rule(acme: A
     counts = load(created)
     assert (counts.matched, counts.changed) == (2, 1)
     assert (counts.changed_good, counts.same_good) == (1, 1)
+
+
+def test_statistics_have_the_time_of_the_last_feedback(acme: Account) -> None:
+    created = add_rule(acme, "Rated")
+    times = []
+    for outcome in ("positive", "negative"):
+        verdict = ReportedOutcome(account_id=acme.pk, actor=SYSTEM, outcome=outcome)
+        with acting(acme):
+            rate_rule(verdict, created.pk)
+        times.append(makers.get(RuleStatistics, acme, rule=created).updated_at)
+    assert times[0] < times[1]
