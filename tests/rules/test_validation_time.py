@@ -1,4 +1,4 @@
-"""The time to check rules is limited, because some patterns take long to compile."""
+"""The time to check and to compare rules is limited, whatever their patterns and conditions are."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.test import Client
 
 from kmapp.accounts.models import Account
 from rules.editing import rule_input
+from rules.editing.rendering import compare_rules
 from rules.editing.rule_input import list_issues
 from rules.evaluation import patterns
 from tests.rules.builders import NO_CURL, add_rule
@@ -44,3 +45,13 @@ def test_pattern_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         assert [issue["path"] for issue in list_issues(rule)] == ["if.a.$regex"]
     assert compiled == ["checked once"]
+
+
+def test_steps_to_compare_rules_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {**DRAFT, "priority": 0, "weight": 1, "audience": "account", "audience_id": ""}
+    before, after = ({**rule, "if": {"$or": [{"a": 1}, {"b": n}]}} for n in (1, 2))
+    marks = [mark for mark, line in compare_rules(before, after) if line.part == "If"]
+    assert marks == ["", "", "del", "ins"]
+    monkeypatch.setattr("kmapp.web.diff._MAX_STEPS", 0)
+    marks = [mark for mark, line in compare_rules(before, after) if line.part == "If"]
+    assert marks == ["del"] * 3 + ["ins"] * 3
