@@ -53,7 +53,9 @@ def list_changes(
     history = []
     for commit in commits.select_related("note").order_by("-seq")[:MAX_COMMITS]:
         note = getattr(commit, "note", None)
-        if note and note.input and (changes := note.input.get(input_key)):
+        # The input of a batch that created the row is a text.
+        changes = note.input.get(input_key) if note and isinstance(note.input, dict) else None
+        if note and changes:
             formatted = [
                 SettingChange(
                     label=named(name),

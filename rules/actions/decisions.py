@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -89,13 +89,23 @@ def load_feedback_counts(account_id: UUID, rules: Iterable[CompiledRule]) -> Fee
 
 
 def record_selection(
-    account_id: UUID, actor: Actor, question: SelectionRequest, **columns: Any
+    account_id: UUID,
+    actor: Actor,
+    question: SelectionRequest,
+    *,
+    used_tool: str | None = None,
+    **columns: Any,
 ) -> RecordedSelection:
     """Select a tool and record it, with the observation of each shadow rule.
 
-    `columns` are values for further columns of the decision, such as its run.
+    `used_tool` is the tool that an agent used without requesting a selection. `columns` are values
+    for further columns of the decision, such as its run.
     """
     evaluation = evaluate_rules(account_id, question, observe=True)
+    if used_tool is not None:
+        columns["selected_tool"] = used_tool
+        observations = _compare_with_used_tool(evaluation.observations, used_tool)
+        evaluation = replace(evaluation, observations=observations)
     selection = select_tool(evaluation.policy, question.candidates, strict=question.strict)
     decision = _build_decision(Account.objects.get(pk=account_id), actor, evaluation, selection)
     for name, value in columns.items():
@@ -116,6 +126,21 @@ def record_selection(
         ]
     )
     return RecordedSelection(evaluation=evaluation, selection=selection, decision=decision)
+
+
+def _compare_with_used_tool(
+    observations: Sequence[Observation], used_tool: str
+) -> list[Observation]:
+    """Return the observations; a rule that leads to the tool that was used changes nothing.
+
+    Otherwise, good feedback on this tool would be evidence against the rule.
+    """
+    return [
+        replace(one, changed=False)
+        if one.before["selected"] != one.after["selected"] == used_tool
+        else one
+        for one in observations
+    ]
 
 
 def _build_decision(

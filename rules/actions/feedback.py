@@ -174,15 +174,18 @@ def _create_decision(
     verdict: ReportedOutcome, question: SelectionRequest, selected: str, pk: UUID
 ) -> RuleDecision:
     account_id = verdict.account_id
-    columns = {
-        "id": pk,
-        "run_id": verdict.run_id,
-        "selected_tool": selected,
-        "origin": RuleDecision.Origin.FEEDBACK,
-    }
     try:
         with transaction.atomic():
-            return record_selection(account_id, verdict.actor, question, **columns).decision
+            recorded = record_selection(
+                account_id,
+                verdict.actor,
+                question,
+                used_tool=selected,
+                id=pk,
+                run_id=verdict.run_id,
+                origin=RuleDecision.Origin.FEEDBACK,
+            )
+            return recorded.decision
     except IntegrityError:  # a concurrent request with the same feedback created it first
         return RuleDecision.objects.of(account_id).get(pk=pk)
 
@@ -235,7 +238,8 @@ def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> 
     )
     rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
     locked = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)
-    rows.filter(pk__in=list(locked)).update(**{column: F(column) + 1})
+    values = {column: F(column) + 1, "updated_at": timezone.now()}
+    rows.filter(pk__in=list(locked)).update(**values)
 
 
 def recount_feedback(account_id: UUID) -> int:
@@ -252,7 +256,8 @@ def recount_feedback(account_id: UUID) -> int:
     for row in locked_statistics:
         correct = counts[row.rule_id]
         del counts[row.rule_id]
-        wrong += statistics.filter(pk=row.pk).exclude(**correct).update(**correct)
+        differing = statistics.filter(pk=row.pk).exclude(**correct)
+        wrong += differing.update(**correct, updated_at=timezone.now())
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
     # Feedback that was stored meanwhile may have created the statistics of its rule.
     return wrong + len(RuleStatistics.objects.bulk_create(missing, ignore_conflicts=True))

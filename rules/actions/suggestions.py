@@ -1,5 +1,6 @@
 """Suggestions from the evidence of each rule. Only people change states."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -33,7 +34,14 @@ def replace_suggestions(account_id: UUID) -> int:
             one for rule in evaluated[:MAX_RULES] if (one := _build_suggestion(rule, book))
         ]
         RuleSuggestion.objects.of(account_id).delete()
-        return len(RuleSuggestion.objects.bulk_create(suggestions))
+        return len(RuleSuggestion.objects.bulk_create(_exclude_moved(account_id, suggestions)))
+
+
+def _exclude_moved(account_id: UUID, suggestions: Sequence[RuleSuggestion]) -> list[RuleSuggestion]:
+    """Return the suggestions for rules that nobody moved to another state meanwhile."""
+    rows = Rule.objects.of(account_id).filter(pk__in=[one.rule_id for one in suggestions])
+    states = dict(rows.values_list("pk", "state"))
+    return [one for one in suggestions if states.get(one.rule_id) == one.rule.state]
 
 
 def _build_suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:

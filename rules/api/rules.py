@@ -30,7 +30,8 @@ from rules.api.request_serializers import (
 from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
 from rules.api.serialize import serialize_rule
 from rules.editing.json_schemas import SCHEMAS
-from rules.editing.rule_input import parse_scope, validate_rule
+from rules.editing.rule_input import MAX_SECONDS, parse_scope, validate_rule
+from rules.evaluation.time_limit import limit_time
 from rules.models import Rule
 
 
@@ -63,8 +64,10 @@ class Rules(AgentView):
             page = list(rows[: data["limit"] + 1])
             rules = page[: data["limit"]]
             sealed = withhold_mismatches(self.account, rules)
+        with limit_time(MAX_SECONDS):  # to check all rules
+            serialized = [serialize_rule(rule) for rule in sealed]
         answer: RulesAnswer = {
-            "rules": [serialize_rule(rule) for rule in sealed],
+            "rules": serialized,
             "next": str(rules[-1].pk) if len(page) > len(rules) else None,
         }
         return Response(answer)

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from rules.evaluation.conditions import OPERATORS
-from rules.evaluation.patterns import MAX_PATTERN_LENGTH, compile_safe_pattern
+from rules.evaluation.patterns import MAX_PATTERN_LENGTH, is_supported
+from rules.evaluation.time_limit import check_time
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_ITEMS = 200
@@ -135,7 +136,11 @@ def _get_validator(name: str) -> Draft202012Validator:
 
 
 def list_violations(name: str, value: Any) -> list[Violation]:
-    """Return the violations of one part of a rule. A part that is too large has only that one."""
+    """Return the violations of one part of a rule. A part that is too large has only that one.
+
+    Raise TooSlow after the time limit.
+    """
+    check_time()
     if too_long := list_size_violations(name, value):
         return too_long
     violations = [
@@ -144,11 +149,7 @@ def list_violations(name: str, value: Any) -> list[Violation]:
     if violations or name == "then":
         return violations
     patterns = _list_patterns(value, name)
-    return [
-        Violation(path=path, code="pattern")
-        for path, one in patterns
-        if compile_safe_pattern(one) is None
-    ]
+    return [Violation(path=path, code="pattern") for path, one in patterns if not is_supported(one)]
 
 
 def list_size_violations(name: str, value: Any) -> list[Violation]:

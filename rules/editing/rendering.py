@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.web.diff import BoundedSequenceMatcher
 from rules.editing.rule_input import NewRule
 from rules.evaluation.conditions import is_operator
 from rules.models import Rule
@@ -184,7 +184,8 @@ def compare_rules(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[
 def _compare_lines(
     old: Sequence[PartLine], new: Sequence[PartLine]
 ) -> Iterator[tuple[str, PartLine]]:
-    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    before, after = ([f"{line.depth} {line.text}" for line in lines] for lines in (old, new))
+    matcher = BoundedSequenceMatcher(a=before, b=after, autojunk=False)
     for operation, first, last, begin, end in matcher.get_opcodes():
         if operation == "equal":
             yield from (("", line) for line in new[begin:end])

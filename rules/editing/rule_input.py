@@ -14,8 +14,10 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import encode_canonical
 from rules.editing.json_schemas import PARTS, Violation, list_size_violations, list_violations
+from rules.evaluation.time_limit import TooSlow, limit_time
 
 Issue = dict[str, str]
+MAX_SECONDS = 5.0  # processor time to check rules, for which a client or a person waits
 DEFAULT_SCOPE = "default"  # the name of the unnamed scope in other clients
 CODES = {
     "then": "invalid_rule_then_json",
@@ -44,6 +46,7 @@ MESSAGES: Mapping[str, str | Promise] = {
         "and remove look-arounds and backreferences"
     ),
 }
+SLOW_MESSAGE = _("This part could not be checked in time. Simplify it, or try again.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +88,16 @@ class NewRule:
 
 
 def list_issues(rule: Mapping[str, Any]) -> list[Issue]:
-    return [
-        _render_issue(violation)
-        for name in PARTS
-        for violation in list_violations(name, rule[name])
-    ]
+    """Return the issues of all parts, as many as can be found in MAX_SECONDS."""
+    with limit_time(MAX_SECONDS):
+        return [issue for name in PARTS for issue in _list_part_issues(name, rule[name])]
+
+
+def _list_part_issues(name: str, part: Any) -> list[Issue]:
+    try:
+        return [_render_issue(violation) for violation in list_violations(name, part)]
+    except TooSlow:
+        return [{"path": name, "message": str(SLOW_MESSAGE)}]
 
 
 def list_size_issues(rule: Mapping[str, Any]) -> list[Issue]:

@@ -6,6 +6,7 @@ from typing import Any
 import re2
 
 from kmapp.runtime.cache_classes import LruCache
+from rules.evaluation.time_limit import check_time
 
 MAX_PATTERN_LENGTH = 256
 MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
@@ -15,6 +16,7 @@ CACHED_SIZE = 1 << 26
 MAX_CACHED_SIZE = 1 << 28
 MIN_CACHED_SIZE = 1 << 15  # of one pattern: matching takes memory besides the program
 INSTRUCTION_SIZE = 16  # bytes, in the forward and the backward program together
+MAX_CHECKED_PATTERNS = 10_000  # patterns for which it is cached whether they are supported
 
 
 def _estimate_size(cached: tuple[Any]) -> int:
@@ -25,6 +27,8 @@ def _estimate_size(cached: tuple[Any]) -> int:
 
 # By text; each is in a tuple, because unsupported ones are None.
 pattern_cache: LruCache[tuple[Any]] = LruCache(CACHED_SIZE, size_of=_estimate_size)
+# By text. Compiled patterns of drafts would take the place of those of active rules.
+_support_cache: LruCache[bool] = LruCache(MAX_CHECKED_PATTERNS)
 
 
 def load_pattern(text: str) -> Any:
@@ -34,6 +38,16 @@ def load_pattern(text: str) -> Any:
         cached = (compile_safe_pattern(text),)
         pattern_cache.put(text, cached)
     return cached[0]
+
+
+def is_supported(text: str) -> bool:
+    """Return whether `compile_safe_pattern` compiles a pattern, which can take 60 ms."""
+    supported = _support_cache.get(text)
+    if supported is None:
+        check_time()
+        supported = compile_safe_pattern(text) is not None
+        _support_cache.put(text, supported)
+    return supported
 
 
 def reserve_space(number: int) -> None:

@@ -15,8 +15,11 @@ class TooSlow(Exception):
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Raise TooSlow if conditions use more processor time inside this block."""
-    token = _deadline.set(thread_time() + seconds)
+    """Raise TooSlow if conditions use more processor time inside this block.
+
+    The limit of an outer block still applies.
+    """
+    token = _deadline.set(min(_deadline.get(), thread_time() + seconds))
     try:
         yield
     finally:
@@ -24,7 +27,7 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 
 def check_time() -> None:
-    """Raise TooSlow after the limit; called before each pass over a list or a text."""
+    """Raise TooSlow after the limit; called before each step that may take long."""
     deadline = _deadline.get()
     if deadline < math.inf and thread_time() > deadline:
         raise TooSlow

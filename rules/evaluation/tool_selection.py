@@ -8,7 +8,7 @@ from typing import Any
 from rules.evaluation.equality import is_equal
 from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, RuleViewer
 from rules.evaluation.policy import Policy, merge_effects
-from rules.evaluation.time_limit import TooSlow, limit_time
+from rules.evaluation.time_limit import TooSlow, check_time, limit_time
 
 FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
@@ -138,14 +138,17 @@ def observe_rules(
 ) -> list[Observation]:
     """Return the observations of shadow rules, as many as can be evaluated in SHADOW_SECONDS."""
     editions = rules.live_editions
+    live_ids = {one.rule.id for one in matched.live}
+    shadow_ids = {one.rule.id for one in matched.shadow}
     shadow_editions = [
         one
         for one in rules.shadow_editions
-        if one not in matched.shadow and editions[one.rule.lineage] in matched.live
+        if one.rule.id not in shadow_ids and editions[one.rule.lineage].rule.id in live_ids
     ]
     observations = []
     with limit_time(SHADOW_SECONDS), suppress(TooSlow):
         for one in (*matched.shadow, *shadow_editions):
+            check_time()
             live_edition = editions.get(one.rule.lineage)
             observation = observe_rule(one, question, matched.live, live_edition, feedback_counts)
             if observation:

@@ -75,7 +75,7 @@ class ToolChange:
 
 
 def load_evidence(rule: Rule) -> PromotionEvidence:
-    """Return the evidence of the last time in shadow. Inside `acting`; at most four queries."""
+    """Return the evidence of the last time in shadow. Inside `acting`; at most five queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counts = list_observations(rule).aggregate(
         number_matched=Count("pk", filter=Q(matched=True)),
@@ -86,16 +86,34 @@ def load_evidence(rule: Rule) -> PromotionEvidence:
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
     matched, changed = counts.pop("number_matched"), counts.pop("number_changed")
-    statistics: RuleStatistics | None = getattr(rule, "statistics", None)
+    said_good, said_bad = _count_feedback_on_rule(rule)
     return PromotionEvidence(
         # Decisions may have been deleted since their observations were counted.
         seen=max(_list_decisions_in_shadow(rule).count(), matched, changed),
-        said_good=statistics.positive if statistics else 0,
-        said_bad=statistics.negative if statistics else 0,
+        said_good=said_good,
+        said_bad=said_bad,
         matched=matched,
         changed=changed,
         **counts,
     )
+
+
+def _count_feedback_on_rule(rule: Rule) -> tuple[int, int]:
+    """Return the good and the bad feedback on the rule: of a rule in shadow, since it moved there.
+
+    Feedback from before, for example while it was active, must not open the gate again.
+    """
+    statistics: RuleStatistics | None = getattr(rule, "statistics", None)
+    since = rule.shadowed_at
+    if statistics is None:
+        return 0, 0
+    if rule.state != Rule.State.SHADOW or since is None:
+        return statistics.positive, statistics.negative
+    rows = RuleFeedback.objects.of(rule.account_id).filter(created_at__gte=since)
+    counts = rows.filter(rule_ids__contains=[rule.pk]).aggregate(
+        good=Count("pk", filter=Q(outcome__in=GOOD)), bad=Count("pk", filter=Q(outcome__in=BAD))
+    )
+    return counts["good"], counts["bad"]
 
 
 def has_feedback(outcomes: Sequence[str]) -> Exists:

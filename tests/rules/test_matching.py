@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from rules.evaluation import matching
+from rules.evaluation import matching, tool_selection
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,
@@ -14,7 +14,12 @@ from rules.evaluation.matching import (
     build_rule_set,
     compile_rule,
 )
-from rules.evaluation.tool_selection import SelectionRequest, build_policy, observe_rule
+from rules.evaluation.tool_selection import (
+    SelectionRequest,
+    build_policy,
+    observe_rule,
+    observe_rules,
+)
 
 NOBODY = UUID(int=0)
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -144,6 +149,14 @@ def test_only_shadow_rules_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) ->
     matched = build_rule_set(RULES).match({"intent": "json"}, RuleViewer())
     assert [one.rule.name for one in matched.live] == ["any", "json", "except"]
     assert matched.shadow == ()
+
+
+def test_time_to_observe_shadow_rules_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, question = build_rule_set(RULES), SelectionRequest(context={"intent": "json"})
+    matched = rules.match(question.context, question.viewer)
+    assert [one.rule for one in observe_rules(rules, matched, question, {})] == ["watch"]
+    monkeypatch.setattr(tool_selection, "SHADOW_SECONDS", -1.0)
+    assert observe_rules(rules, matched, question, {}) == []
 
 
 def test_shadow_rules_are_evaluated_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
