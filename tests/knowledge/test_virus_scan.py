@@ -4,12 +4,14 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
@@ -136,6 +138,27 @@ def test_without_its_scanner_nothing_is_stored(
     answer = ingest(agent, "Clean.", 503)
     assert answer["error"] == "scanner_unavailable"
     assert makers.rows(KnowledgeSource, acme) == []
+
+
+@pytest.mark.usefixtures("scanner")
+def test_infected_file_does_not_stop_a_sync(acme: Account, tmp_path: Path) -> None:
+    folder, errors = tmp_path / "docs", StringIO()
+    folder.mkdir()
+    for name, text in {"a.md": "# A", "b.md": VIRUS.decode(), "c.md": "# C"}.items():
+        (folder / name).write_text(text)
+    call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
+    assert {each.ref for each in makers.rows(KnowledgeDocument, acme)} == {"a.md", "c.md"}
+    assert "“b.md” contains a virus (Test.Signature)" in errors.getvalue()
+
+
+def test_sync_without_its_scanner_says_so(
+    acme: Account, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CLAMD_SOCKET = str(tmp_path / "nobody")
+    (tmp_path / "a.md").write_text("# A")
+    with pytest.raises(CommandError, match="virus scanner is not available"):
+        call_command("knowledge", "sync", tmp_path, account=acme.slug, verbosity=0)
+    assert makers.count(KnowledgeDocument, acme) == 0
 
 
 @pytest.fixture
