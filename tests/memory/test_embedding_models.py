@@ -92,6 +92,14 @@ def test_second_model_is_filled_compared_and_activated(agent: Agent) -> None:
     assert agent.post("memory/search", {"query": "profits", "user_id": "u"})["results"]
 
 
+def test_comparison_leaves_out_collections_without_texts(agent: Agent) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()  # the second has no vectors
+    result = command("compare", str(first), str(second), "--query=cat")
+    assert re.search(r"in common +0%", result)
+
+
 def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     first, second = active_model().pk, add()
     write(agent, TEXTS[0])
