@@ -14,6 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
+from django.utils import translation
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account
@@ -187,6 +188,23 @@ def test_archive_fails_if_a_file_cannot_be_scanned(acme: Account, scanner: Clamd
     settle()
     document = makers.get(KnowledgeDocument, acme)
     assert (document.state, "scanner" in document.error) == ("failed", True)
+    with translation.override("zh-hans"):
+        assert "病毒扫描程序不可用" in document.reason
+
+
+def test_reader_understands_why_an_archive_failed(
+    acme: Account, scanner: Clamd, settings: Settings
+) -> None:
+    address, settings.CLAMD_SOCKET = settings.CLAMD_SOCKET, ""
+    files = {f"a {each}.md": b"# A" if each else VIRUS for each in range(2)}
+    deliver(acme, {"virus.zip": zip_archive(files), "full.zip": zip_archive({"a.md": b"# A"})})
+    settings.CLAMD_SOCKET = address
+    settings.KNOWLEDGE_MAX_ACCOUNT_BYTES = 1
+    settle()
+    with translation.override("zh-hans"):
+        reasons = {each.ref: each.reason for each in makers.rows(KnowledgeDocument, acme)}
+    assert reasons["virus.zip"] == "“virus/a 0.md”包含病毒（Test.Signature），因此未存储任何内容。"
+    assert reasons["full.zip"].startswith("文档存储空间已满：已用")
 
 
 def test_scanner_on_a_port_limits_files() -> None:
