@@ -49,8 +49,10 @@ def list_files(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
         for name in sorted(names):
             path = Path(here, name)
-            inside = path.resolve().is_relative_to(root)
-            if not name.startswith(".") and inside and path.is_file() and find_format(name):
+            # A loop of links is no file, and `resolve` would raise an error.
+            if name.startswith(".") or not find_format(name) or not path.is_file():
+                continue
+            if path.resolve().is_relative_to(root):
                 yield path
 
 

@@ -36,7 +36,7 @@ PAGES = 300
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A tree with folders, code, an archive, ignored files and a symlink out of the tree."""
+    """A tree with folders, code, an archive, ignored files, and links to elsewhere and itself."""
     for name, text in {
         "index.md": "# Tea\n\nOolong.",
         "guide/brewing.rst": "Brewing\n=======\n\nNinety-five degrees.",
@@ -51,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "docs" / "more.zip").write_bytes(zip_archive({"inside.md": b"# Inside"}))
     (tmp_path / "secret.md").write_text("# Secret")
     (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "docs" / "loop.md").symlink_to(tmp_path / "docs" / "loop.md")
     return tmp_path / "docs"
 
 
