@@ -53,10 +53,12 @@ def compare_models(
     models: tuple[EmbeddingModel, EmbeddingModel],
     questions: Sequence[ExampleQuestion],
 ) -> list[ModelAnswers]:
+    """Return the answers to each question, except where the account has nothing to find."""
     before, after = (_find_answers(source, account_id, model, questions) for model in models)
     return [
         ModelAnswers(question=question, before=old, after=new)
         for question, old, new in zip(questions, before, after, strict=True)
+        if old or new or question.expected
     ]
 
 

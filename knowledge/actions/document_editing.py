@@ -88,6 +88,11 @@ def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
     return text
 
 
+def normalize_line_ends(text: str) -> str:
+    """Return a text with line feeds as line ends, as people save it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> KnowledgeDocument:
     """Store a new document. Opens `acting` itself, because parsing is outside of it."""
     delivery = DeliveredFile.of(new.ref, _encode_text(new.content), mime=MARKDOWN.mime)
@@ -130,9 +135,12 @@ def save_document(
         source = document.source
         current = load_text(document, document.version)
         derived = extract_title(document.ref, current.text, Shape(current.shape))
+    data = _encode_text(text)
+    if normalize_line_ends(current.text) == data.decode():
+        data = current.text.encode()  # other line ends alone are not a new version
     delivery = DeliveredFile.of(
         document.ref,
-        _encode_text(text),
+        data,
         title="" if document.title == derived else document.title,
         mime=document.mime,
         url=document.url,
@@ -177,7 +185,7 @@ def _check_new(source: KnowledgeSource, ref: str) -> None:
 
 def _encode_text(text: str) -> bytes:
     """Return the bytes to store, with line feeds as line ends."""
-    data = text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    data = normalize_line_ends(text).encode()
     if not data.strip():
         raise Invalid(_("Enter a text."))
     if len(data) > MAX_LENGTH:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.errors import TooLarge
+from kmapp.errors import Invalid, TooLarge
 from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
 from knowledge.actions.prepare_delivery import (
     DeliveredFile,
+    PreparedDelivery,
     StoredFile,
     check_quota,
     prepare_deliveries,
 )
+from knowledge.actions.virus_scan import CannotScan
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import find_format
 
@@ -47,15 +49,29 @@ def list_files(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
         for name in sorted(names):
             path = Path(here, name)
-            inside = path.resolve().is_relative_to(root)
-            if not name.startswith(".") and inside and path.is_file() and find_format(name):
+            # A loop of links is no file, and `resolve` would raise an error.
+            if name.startswith(".") or not find_format(name) or not path.is_file():
+                continue
+            if path.resolve().is_relative_to(root):
                 yield path
 
 
 def build_delivery(folder: Path, path: Path) -> DeliveredFile:
     """Return the delivery of a file, named by its path inside the folder."""
-    ref = path.relative_to(folder.resolve()).as_posix()
-    return DeliveredFile.of(ref, StoredFile(partial(_read_pieces, path)))
+    return DeliveredFile.of(_get_ref(folder, path), StoredFile(partial(_read_pieces, path)))
+
+
+def _get_ref(folder: Path, path: Path) -> str:
+    return "/".join(map(_decode_name, path.relative_to(folder.resolve()).parts))
+
+
+def _decode_name(name: str) -> str:
+    """Return the name of a file, which programs for Windows write in GB 18030 instead of UTF-8."""
+    data = os.fsencode(name)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("gb18030", "replace")
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
@@ -76,11 +92,13 @@ def sync_folder(
     folder: Path,
     report_progress: Callable[[int], None] = lambda files: None,
 ) -> SyncResult:
-    """Deliver the content of a folder to a source. Opens `acting` itself, for each batch."""
+    """Deliver the content of a folder to a source. Opens `acting` itself, for each batch.
+
+    The documents of refused files stay as they are.
+    """
     total = SyncResult()
     refs: set[str] = set()
-    for deliveries in _split_batches(folder):
-        refs.update(each.ref for each in deliveries)
+    for deliveries in _split_batches(folder, refs, total):
         _deliver(source, actor, deliveries, total)
         report_progress(len(deliveries))
     with acting(source.account_id):
@@ -89,10 +107,20 @@ def sync_folder(
     return total
 
 
-def _split_batches(folder: Path) -> Iterator[list[DeliveredFile]]:
+def _split_batches(
+    folder: Path, refs: set[str], total: SyncResult
+) -> Iterator[list[DeliveredFile]]:
+    """Yield the files in batches, and add their refs to `refs`."""
     batch: list[DeliveredFile] = []
     for path in list_files(folder):
-        batch.append(build_delivery(folder, path))
+        ref = _get_ref(folder, path)
+        try:
+            batch.append(build_delivery(folder, path))
+        except FileNotFoundError:
+            continue  # deleted meanwhile
+        except OSError as error:
+            total.refused.append(f"{ref}: {error.strerror}")
+        refs.add(ref)
         if len(batch) >= BATCH_FILES or sum(each.size for each in batch) >= BATCH_BYTES:
             yield batch
             batch = []
@@ -111,6 +139,19 @@ def _deliver(
                 allowed.append(each)
             except TooLarge as error:
                 total.refused.append(error.message)
-    prepared = prepare_deliveries(source, allowed)
+    prepared = _prepare(source, allowed, total)
     with acting(source.account_id):
         total.add(ingest_deliveries(source, actor, prepared))
+
+
+def _prepare(
+    source: KnowledgeSource, deliveries: list[DeliveredFile], total: SyncResult
+) -> list[PreparedDelivery]:
+    """Prepare files, without those in which the virus scanner finds something or fails."""
+    try:
+        return prepare_deliveries(source, deliveries)
+    except (Invalid, CannotScan) as error:
+        if len(deliveries) == 1:
+            total.refused.append(f"{deliveries[0].ref}: {error.message}")
+            return []
+    return [one for each in deliveries for one in _prepare(source, [each], total)]

@@ -139,6 +139,9 @@ def delete_orphaned_images(account_id: UUID) -> int:
 
 
 def _delete_unused(account_id: UUID, digests: Collection[str]) -> int:
+    if not digests:
+        return 0
+    extend_statement_timeout(connection, SCAN_SECONDS)
     images = KnowledgeImage.objects.of(account_id).filter(sha256__in=digests)
     # Lock the images before the check, so that it sees a concurrent upload of the same image.
     locked = images.select_for_update().order_by("sha256").values_list("sha256", flat=True)

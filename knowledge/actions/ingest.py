@@ -127,6 +127,8 @@ class _Ingestion:
         if existing and self._has_same_content(existing, prepared):
             self._update_metadata(existing, delivery)
             return
+        # The index versions may have changed since the caller loaded the source.
+        prepared = prepared.with_index_versions(self.source.index_versions)
         document = existing
         if document is None:
             document = KnowledgeDocument(

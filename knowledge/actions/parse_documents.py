@@ -94,6 +94,10 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText, former_title: s
         locked = lock_pending(document)
         if locked is None:
             return
+        if parsed.chunks.keys() != set(locked.source.index_versions):
+            # They changed while the file was parsed, so it is parsed again.
+            enqueue_parsing(locked.account_id, [locked], uuid7(), {locked.pk: former_title})
+            return
         title_before = locked.title
         with recording(locked.account_id, SYSTEM) as commit:
             # A delivery may have stated a title while the file was parsed.

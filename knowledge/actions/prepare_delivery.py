@@ -106,6 +106,14 @@ class PreparedDelivery:
         parsed = replace(self.parsed, title=title) if self.parsed else None
         return replace(self, delivery=delivery, parsed=parsed)
 
+    def with_index_versions(self, versions: Sequence[str]) -> "PreparedDelivery":
+        """Return the delivery with its text chunked for exactly these index versions."""
+        parsed = self.parsed
+        if parsed is None or parsed.chunks.keys() == set(versions):
+            return self
+        chunked = parse_text(parsed.text, parsed.format, parsed.title, self.delivery.ref, versions)
+        return replace(self, parsed=chunked)
+
 
 def digest_title(title: str) -> str:
     return hashlib.sha256(title.encode()).hexdigest()

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 TITLE_LENGTH = 200  # characters of a heading that are stored
 MAX_DEPTH = 8  # headings in a path
+MAX_FRONT_MATTER = 10_000  # characters
 
+# Metadata in YAML at the beginning of a file, between two lines of dashes.
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?=[\w-]+[ \t]*:)(?:.*\n)*?---[ \t]*\r?(?:\n|\Z)")
+_METADATA_TITLE = re.compile(r"^title[ \t]*:[ \t]*([^\s>|].*)", re.MULTILINE)
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r"([=\-`:'\"~^_*+#<>])\1{2,}[ \t]*$")
 _LABEL = re.compile(r"\A {0,3}(?:[-*+>|]|\d+[.)]|\.\. )")
@@ -23,8 +27,24 @@ class HeadingSection:
 
 
 def split_markdown_sections(text: str) -> list[HeadingSection]:
-    """Return the sections under `#` and underlined headings; lines in a code fence are ignored."""
-    return _build_sections(_find_markdown_headings(list(_split_lines(text))))
+    """Return the sections under `#` and underlined headings.
+
+    Lines in a code fence and in front matter are ignored.
+    """
+    body_start = len(_get_front_matter(text))
+    headings = _find_markdown_headings(list(_split_lines(text)))
+    return _build_sections(each for each in headings if each[0] >= body_start)
+
+
+def find_metadata_title(text: str) -> str:
+    """Return the title in the front matter of a Markdown text, or an empty string."""
+    title = _METADATA_TITLE.search(_get_front_matter(text))
+    return title[1].strip().strip("\"'") if title else ""
+
+
+def _get_front_matter(text: str) -> str:
+    front_matter = _FRONT_MATTER.match(text[:MAX_FRONT_MATTER])
+    return front_matter[0] if front_matter else ""
 
 
 def split_plain_sections(text: str) -> list[HeadingSection]:
@@ -36,9 +56,10 @@ def split_plain_sections(text: str) -> list[HeadingSection]:
 
 
 def _split_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start of each line, and the line without its end."""
     start = 0
     for line in text.split("\n"):
-        yield start, line
+        yield start, line.removesuffix("\r")
         start += len(line) + 1
 
 
@@ -62,7 +83,7 @@ def _find_markdown_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
             mark = opened[1]
             if not fence:
                 fence = mark
-            elif mark[0] == fence[0] and len(mark) >= len(fence):
+            elif mark.startswith(fence) and not line[opened.end() :].strip():
                 fence = ""
         elif fence:
             continue

@@ -88,10 +88,18 @@ async def _follow_redirects(url: str, allowed: AllowedSites, file: BinaryIO) -> 
                 if response.status not in _REDIRECTING:
                     return await _store_page(url, response, headers, file)
             try:
-                url = urljoin(url, headers.get("location", ""))
+                url = urljoin(url, _decode_location(headers.get("location", "")))
             except ValueError as error:
                 raise CannotReach(UNREADABLE) from error
     raise CannotReach(f"The page redirects more than {MAX_REDIRECTS} times.")
+
+
+def _decode_location(location: str) -> str:
+    """Return the address of a redirect, which many servers send in UTF-8, as browsers read it."""
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return location
 
 
 async def _store_page(

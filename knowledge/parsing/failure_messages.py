@@ -36,12 +36,28 @@ TEMPLATES = (
     gettext_noop(
         "The archive unpacks to %(n)s bytes, which is too large for its size of %(packed)s bytes."
     ),
+    # Of the actions, where they are marked for translation; an archive or a page fails with them.
+    "“%(ref)s” is too large: %(size)s bytes. The limit is %(most)s bytes per file.",
+    "Document storage is full: %(kept)s of %(most)s bytes are used. Erase some documents, then try "
+    "again.",
+    "“%(ref)s” contains a virus (%(virus)s), so nothing was stored.",
+    "The virus scanner is not available, so nothing was stored. Try again later.",
 )
 _PLACEHOLDER = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape writes it
-_PATTERNS = {
-    template: re.compile(_PLACEHOLDER.sub(r"(?P<\1>[\\w,]+)", re.escape(template)))
-    for template in TEMPLATES
-}
+_VALUE, _TEXT = r"[\w,]+", ".+"
+_TEXTS = frozenset({"ref", "virus"})  # placeholders of any text; the others are words and numbers
+
+
+def _compile(template: str) -> "re.Pattern[str]":
+    """Return the pattern of the messages of a template, with a group for each placeholder."""
+    pattern = _PLACEHOLDER.sub(
+        lambda name: f"(?P<{name[1]}>{_TEXT if name[1] in _TEXTS else _VALUE})",
+        re.escape(template),
+    )
+    return re.compile(pattern, re.DOTALL)
+
+
+_PATTERNS = {template: _compile(template) for template in TEMPLATES}
 
 
 def translate_failure(error: str) -> str:

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from knowledge.chunking import Shape
-from knowledge.chunking.headings import split_markdown_sections, split_plain_sections
+from knowledge.chunking.headings import (
+    find_metadata_title,
+    split_markdown_sections,
+    split_plain_sections,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,9 @@ def decode_text(data: bytes) -> str:
 
 
 def extract_title(ref: str, text: str, shape: Shape) -> str:
-    """Return the first heading of a document, else its file name."""
+    """Return the title in the metadata of a document, its first heading, or its file name."""
+    if shape is Shape.MARKDOWN and (title := find_metadata_title(text)):
+        return title[:500]
     if shape in (Shape.MARKDOWN, Shape.PLAIN):
         sections = split_markdown_sections if shape is Shape.MARKDOWN else split_plain_sections
         for section in sections(text[:5_000]):

@@ -4,6 +4,8 @@ import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from html.parser import HTMLParser
 
+from knowledge.fetching.charsets import find_codec
+
 SKIPPED_TAGS = frozenset(
     {"script", "style", "noscript", "template", "svg", "head", "iframe", "object"}
 )
@@ -27,10 +29,12 @@ def extract_text(data: bytes) -> tuple[str, str]:
 
 def _decode(data: bytes) -> str:
     declared = _CHARSET.search(data[:4_000])
-    codecs = ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]
+    name = declared[1].decode("ascii") if declared else ""
+    # Pages contain characters that only a larger charset than the declared one has.
+    codecs = ["utf-8-sig", find_codec(f"charset={name}"), name, "gb18030"]
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         codecs = ["utf-16"]
-    for codec in codecs:
+    for codec in filter(None, codecs):
         try:
             return data.decode(codec)
         except (UnicodeDecodeError, LookupError):

@@ -26,6 +26,12 @@ MIN_UNPACKED_BYTES = (
 )  # bytes that any archive may unpack to, so that the ratio spares small ones
 MAX_CELLS = 2_000_000
 UTF8_FLAG = 0x800  # of a file in an archive: its name is in UTF-8
+# Elements around content that python-docx does not look into: tracked insertions, controls, fields.
+# A table of contents repeats the headings.
+_WRAPPERS = (
+    ".//w:sdt[not(w:sdtPr/w:docPartObj/w:docPartGallery/@w:val='Table of Contents')]"
+    " | .//w:sdtContent | .//w:ins | .//w:moveTo | .//w:fldSimple | .//w:smartTag | .//w:customXml"
+)
 
 Frame = tuple[dict[str, Any], bytes]
 
@@ -57,13 +63,22 @@ def parse_docx(file: BinaryIO) -> Iterator[Frame]:
     import docx  # noqa: PLC0415
     from docx.table import Table  # noqa: PLC0415
 
+    document = docx.Document(file)
+    _unwrap_content(document.element.body)
     blocks: list[str] = []
     size = 0
-    for item in docx.Document(file).iter_inner_content():
+    for item in document.iter_inner_content():
         block = _render_table(item) if isinstance(item, Table) else _render_paragraph(item)
         size = _add_length(size, block)
         blocks.append(block)
     yield _build_text_frame("\n\n".join(block for block in blocks if block.strip()))
+
+
+def _unwrap_content(body: Any) -> None:
+    for element in body.xpath(_WRAPPERS):
+        parent = element.getparent()
+        place = parent.index(element)
+        parent[place : place + 1] = list(element)
 
 
 def _render_paragraph(item: Any) -> str:
@@ -84,14 +99,26 @@ def parse_pptx(file: BinaryIO) -> Iterator[Frame]:
 
     slides, size = [], 0
     for slide in pptx.Presentation(file).slides:
-        texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        texts += [_render_table(shape.table) for shape in slide.shapes if shape.has_table]
+        shapes = list(_list_shapes(slide.shapes))
+        texts = [shape.text_frame.text for shape in shapes if shape.has_text_frame]
+        texts += [_render_table(shape.table) for shape in shapes if shape.has_table]
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame:
             texts.append(slide.notes_slide.notes_text_frame.text)
         text = "\n\n".join(each for each in texts if each.strip()).replace("\f", " ")
         size = _add_length(size, text)
         slides.append(text.replace("\v", "\n"))
     yield _build_text_frame("\f".join(slides))
+
+
+def _list_shapes(shapes: Any) -> Iterator[Any]:
+    """Yield shapes, and instead of a group those inside it."""
+    from pptx.shapes.group import GroupShape  # noqa: PLC0415
+
+    for shape in shapes:
+        if isinstance(shape, GroupShape):
+            yield from _list_shapes(shape.shapes)
+        else:
+            yield shape
 
 
 def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
@@ -102,6 +129,8 @@ def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
     cells = size = 0
     for sheet in book.worksheets:
         lines += ["", f"# {sheet.title}", ""]
+        # Some programs store a wrong size: cells outside would be left out, or empty ones added.
+        sheet.reset_dimensions()
         for row in sheet.iter_rows(values_only=True):
             cells += len(row)
             if cells > MAX_CELLS:

@@ -26,6 +26,7 @@ from knowledge.actions.document_editing import (
     fits_editor,
     has_written,
     load_text,
+    normalize_line_ends,
     save_document,
 )
 from knowledge.actions.drafts import delete_draft, find_draft, save_draft
@@ -81,7 +82,7 @@ def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
             _("Only Markdown and text can be edited here. Upload a new version of the file.")
         )
     if request.method != "POST":
-        current = load_text(document, document.version).text
+        current = normalize_line_ends(load_text(document, document.version).text)
         draft = find_draft(request.account_id, request.user, pk)
         if draft and draft.text == current:
             draft = None
@@ -205,8 +206,8 @@ def _insert_text(request: WebRequest, form: TextForm, markdown: str) -> None:
 def _render_conflict(request: WebRequest, form: TextForm, pk: UUID) -> HttpResponse:
     """Render the merged text, with what both sides changed since the version that was opened."""
     document, mine = get_document(request, pk), form.cleaned_data["text"]
-    base = load_text(document, form.cleaned_data["version"]).text
-    theirs = load_text(document, document.version).text
+    versions = (form.cleaned_data["version"], document.version)
+    base, theirs = (normalize_line_ends(load_text(document, each).text) for each in versions)
     names = {"their_name": _("current version"), "my_name": _("your text")}
     merged = merge_texts(base, theirs, mine, **names)
     values: dict[str, str | int] = {"text": merged.text, "base_version": document.version}

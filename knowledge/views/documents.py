@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest
@@ -88,7 +89,7 @@ def load_progress(row: KnowledgeDocument) -> dict[str, int]:
     chunks = KnowledgeChunk.objects.of(row.account_id).filter(document=row)
     chunks = chunks.of_index_version(version)
     pending = Vector.objects.of(row.account_id).filter(
-        collection=collection_name(version), state=Vector.State.PENDING
+        collection=collection_name(version), state=Vector.State.PENDING, model=active_model()
     )
     number = chunks.count()
     without = chunks.filter(pk__in=pending.values("object_id")).count()

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, paginate
@@ -77,9 +78,9 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _list_pending(account_id: UUID, chunks: ChunkQuerySet) -> ChunkQuerySet:
-    """Return those of the chunks that have no vector yet."""
+    """Return those of the chunks that have no vector of the active model yet."""
     vectors = Vector.objects.of(account_id).filter(
-        collection__startswith="knowledge.", state=Vector.State.PENDING
+        collection__startswith="knowledge.", state=Vector.State.PENDING, model=active_model()
     )
     return chunks.filter(pk__in=vectors.values("object_id"))
 

@@ -1,5 +1,7 @@
 """Charsets that the HTTP header of a fetched page states."""
 
+from urllib.parse import quote
+
 import pytest
 
 from kmapp.security.egress.allowed_urls import AllowedSites
@@ -26,6 +28,29 @@ def test_fetched_page_is_read_in_the_charset_of_its_header(site: Site, charset: 
     with fetch_page(url, allowed) as page:
         assert page.mime == "text/html"
         assert extract_text(b"".join(page)) == (JAPANESE, JAPANESE)
+
+
+def test_redirect_to_an_address_in_utf_8_is_followed(site: Site) -> None:
+    path, allowed = "/page/绿茶", AllowedSites.of([], [site.netloc])
+    with fetch_page(f"http://{site.netloc}/to/{quote(path, safe='')}", allowed) as page:
+        assert page.url == f"http://{site.netloc}{quote(path)}"
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding", "text"),
+    [
+        ("big5", "cp950", "綠茶要冷藏，裏面恒溫。"),
+        ("big5-hkscs", "big5hkscs", "綠茶嘅味道"),
+        ("gb2312", "gbk", "绿茶，朱镕基"),
+        ("Shift_JIS", "cp932", "①～緑茶は冷やす。"),
+        ("iso-8859-1", "cp1252", "“Thé” à 80 °C – vert"),
+    ],
+)
+def test_page_is_read_in_the_charset_that_it_declares(
+    charset: str, encoding: str, text: str
+) -> None:
+    page = f"<html><head><meta charset={charset}><title>{text}</title></head><body><p>{text}"
+    assert extract_text(page.encode(encoding)) == (text, text)
 
 
 @pytest.mark.parametrize(("charset", "encoding", "text"), TEXTS)

@@ -55,6 +55,12 @@ def test_merged_sections_have_their_common_heading_path() -> None:
         ("# Real\n\n```\n# not a heading\n```\n\n" + "y " * 300, ("Real",)),
         ("~~~\n# no\n~~~\n# Yes #\n\n" + "y " * 300, ("Yes",)),
         ("- item\n---\n\n" + "y " * 300, ()),
+        ("Title\r\n=====\r\n\r\nSub\r\n---\r\n\r\n" + "y " * 300, ("Title", "Sub")),
+        ("```make up``` starts it.\n\n# Real\n\n" + "y " * 300, ("Real",)),
+        ("```\n```python\n# no\n```\n# Real\n\n" + "y " * 300, ("Real",)),
+        ("---\nlayout: a\nposition: 2\n---\n\n" + "y " * 300, ()),
+        ("---\r\nposition: 2\r\n---\r\n# Real\r\n\r\n" + "y " * 300, ("Real",)),
+        ("---\n\n# Real\n\n---\n\n" + "y " * 300, ("Real",)),
     ],
 )
 def test_markdown_headings(text: str, path: tuple[str, ...]) -> None:
@@ -71,6 +77,26 @@ def test_restructuredtext_heading_levels_follow_first_use() -> None:
     assert split(inset, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
     assert extract_title("a.rst", ".. _label:\n\n" + inset, Shape.PLAIN) == "Book"
     assert split(f" Indented\n=========\n\n{body}", Shape.PLAIN)[-1].headings == ()
+
+
+def test_underlined_titles_of_files_from_windows_are_headings() -> None:
+    text = f"Book\r\n====\r\n\r\nPart\r\n----\r\n\r\n{'a ' * 300}"
+    assert split(text, Shape.PLAIN)[-1].headings == ("Book", "Part")
+    assert extract_title("a.rst", text, Shape.PLAIN) == "Book"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('---\nposition: 2\ntitle: "绿茶: 冲泡"\n---\n\n## 水\n', "绿茶: 冲泡"),
+        ("---\r\ntitle: Tea \r\n---\r\n\r\n## Water", "Tea"),
+        ("---\nposition: 2\n---\n\n# Tea", "Tea"),
+        ("---\ntitle: >-\n  Tea\n---\n\n# Green tea", "Green tea"),
+        ("---\nposition: 2\n---\nText.\n\ntitle: none\n", "a.md"),
+    ],
+)
+def test_title_in_front_matter(text: str, title: str) -> None:
+    assert extract_title("a.md", text, Shape.MARKDOWN) == title
 
 
 def test_pages_are_not_merged() -> None:

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kmapp.accounts.models import Account
+from kmapp.database.raw_sql import fetch_all
 from knowledge.actions import images
 from knowledge.jobs.tasks import delete_orphaned_images
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage
@@ -75,6 +76,22 @@ def test_an_image_removed_before_saving_is_deleted(reviewer: Client, acme: Accou
     assert insert(reviewer, document).status_code == 302
     assert edit(reviewer, document, text=f"{TEA}\nGreen tea at 80.\n").status_code == 302
     assert count_images(acme) == 0
+
+
+def test_search_of_all_texts_has_more_time(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    assert insert(reviewer, document).status_code == 302
+    limits: list[Any] = []
+
+    def read_limit(*_arguments: Any) -> bool:
+        limits.extend(fetch_all("SELECT current_setting('statement_timeout')", []))
+        return False
+
+    monkeypatch.setattr(images, "_is_used", read_limit)
+    assert edit(reviewer, document, "discard").status_code == 302
+    assert limits == [("1min",)]
 
 
 def test_an_image_of_another_draft_is_retained(

@@ -109,6 +109,34 @@ def test_a_delivery_during_rechunking_prevails(
         ]
 
 
+def list_index_versions(account: Account) -> list[str]:
+    """Return the index versions of the chunks that contain “Two”."""
+    with acting(account):
+        chunks = KnowledgeChunk.objects.of(account).filter(text__contains="Two")
+        return list(chunks.order_by("index_version").values_list("index_version", flat=True))
+
+
+def test_a_source_loaded_before_rechunking_gets_chunks_of_all_versions(acme: Account) -> None:
+    deliver(acme, {"a.md": "# One"})
+    source = makers.get(KnowledgeSource, acme)
+    call_command("knowledge", "index", "1", "2", account=acme.slug, verbosity=0)
+    prepared = prepare_deliveries(source, [DeliveredFile.of("a.md", b"# Two")])
+    with acting(acme):
+        ingest.ingest_deliveries(source, SYSTEM, prepared)
+    assert list_index_versions(acme) == ["1", "2"]
+
+
+def test_a_file_parsed_during_rechunking_gets_chunks_of_all_versions(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver(acme, {"a.html": "<h1>Two</h1>"})
+    index = partial(call_command, "knowledge", "index", "1", "2", account=acme.slug, verbosity=0)
+    call_before(monkeypatch, parse_documents, "_store_text", index)
+    settle()
+    settle()  # the job that parses it again
+    assert list_index_versions(acme) == ["1", "2"]
+
+
 def test_a_file_removed_during_its_delivery_is_parsed(acme: Account) -> None:
     deliver(acme, {"a.md": "# A"})
     source = makers.get(KnowledgeSource, acme)

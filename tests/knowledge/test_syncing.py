@@ -1,5 +1,8 @@
 """The `knowledge sync` command: changed files are delivered and deleted files removed."""
 
+import os
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from knowledge.actions import folder_sync
 from knowledge.actions.folder_sync import (
     Signature,
     SyncResult,
@@ -32,7 +36,7 @@ PAGES = 300
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A tree with folders, code, an archive, ignored files and a symlink out of the tree."""
+    """A tree with folders, code, an archive, ignored files, and links to elsewhere and itself."""
     for name, text in {
         "index.md": "# Tea\n\nOolong.",
         "guide/brewing.rst": "Brewing\n=======\n\nNinety-five degrees.",
@@ -47,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "docs" / "more.zip").write_bytes(zip_archive({"inside.md": b"# Inside"}))
     (tmp_path / "secret.md").write_text("# Secret")
     (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
+    (tmp_path / "docs" / "loop.md").symlink_to(tmp_path / "docs" / "loop.md")
     return tmp_path / "docs"
 
 
@@ -94,6 +99,32 @@ def test_deleted_files_are_removed_and_changes_detected(acme: Account, folder: P
     assert compute_signature(folder) != before
     sync(folder, acme)
     assert refs(acme) == {"guide/brewing.rst", "guide/code.py", "new.md"}
+
+
+def test_names_in_gb18030_are_read(acme: Account, folder: Path) -> None:
+    name = os.fsdecode("绿茶.md".encode("gb18030"))
+    (folder / name).write_text("# 绿茶")
+    sync(folder, acme)
+    assert "绿茶.md" in refs(acme)
+
+
+def test_unreadable_file_is_reported_and_its_document_stays(
+    acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(folder, acme)
+    every, read_pieces = refs(acme), folder_sync._read_pieces  # noqa: SLF001
+
+    def read(path: Path) -> Iterator[bytes]:
+        if path.name == "index.md":
+            raise PermissionError(13, "Permission denied")
+        return read_pieces(path)
+
+    monkeypatch.setattr(folder_sync, "_read_pieces", read)
+    (folder / "new.md").write_text("# New")
+    errors = StringIO()
+    call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
+    assert errors.getvalue() == "index.md: Permission denied\n"
+    assert refs(acme) == {*every, "new.md"}
 
 
 def watch(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> set[str]:

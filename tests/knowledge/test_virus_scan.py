@@ -4,14 +4,17 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
+from django.utils import translation
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account
@@ -138,6 +141,27 @@ def test_without_its_scanner_nothing_is_stored(
     assert makers.rows(KnowledgeSource, acme) == []
 
 
+@pytest.mark.usefixtures("scanner")
+def test_infected_file_does_not_stop_a_sync(acme: Account, tmp_path: Path) -> None:
+    folder, errors = tmp_path / "docs", StringIO()
+    folder.mkdir()
+    for name, text in {"a.md": "# A", "b.md": VIRUS.decode(), "c.md": "# C"}.items():
+        (folder / name).write_text(text)
+    call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
+    assert {each.ref for each in makers.rows(KnowledgeDocument, acme)} == {"a.md", "c.md"}
+    assert "“b.md” contains a virus (Test.Signature)" in errors.getvalue()
+
+
+def test_sync_without_its_scanner_says_so(
+    acme: Account, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CLAMD_SOCKET = str(tmp_path / "nobody")
+    (tmp_path / "a.md").write_text("# A")
+    with pytest.raises(CommandError, match="virus scanner is not available"):
+        call_command("knowledge", "sync", tmp_path, account=acme.slug, verbosity=0)
+    assert makers.count(KnowledgeDocument, acme) == 0
+
+
 @pytest.fixture
 def archive(acme: Account, settings: Settings, scanner: Clamd) -> None:
     """An archive that was delivered, but not unpacked yet."""
@@ -164,6 +188,23 @@ def test_archive_fails_if_a_file_cannot_be_scanned(acme: Account, scanner: Clamd
     settle()
     document = makers.get(KnowledgeDocument, acme)
     assert (document.state, "scanner" in document.error) == ("failed", True)
+    with translation.override("zh-hans"):
+        assert "病毒扫描程序不可用" in document.reason
+
+
+def test_reader_understands_why_an_archive_failed(
+    acme: Account, scanner: Clamd, settings: Settings
+) -> None:
+    address, settings.CLAMD_SOCKET = settings.CLAMD_SOCKET, ""
+    files = {f"a {each}.md": b"# A" if each else VIRUS for each in range(2)}
+    deliver(acme, {"virus.zip": zip_archive(files), "full.zip": zip_archive({"a.md": b"# A"})})
+    settings.CLAMD_SOCKET = address
+    settings.KNOWLEDGE_MAX_ACCOUNT_BYTES = 1
+    settle()
+    with translation.override("zh-hans"):
+        reasons = {each.ref: each.reason for each in makers.rows(KnowledgeDocument, acme)}
+    assert reasons["virus.zip"] == "“virus/a 0.md”包含病毒（Test.Signature），因此未存储任何内容。"
+    assert reasons["full.zip"].startswith("文档存储空间已满：已用")
 
 
 def test_scanner_on_a_port_limits_files() -> None:

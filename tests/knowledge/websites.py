@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _to(self, rest: str) -> None:
         self.send_response(302)
-        self.send_header("Location", unquote(rest))
+        self.send_header("Location", unquote(rest, encoding="latin-1"))  # byte for byte
         self.end_headers()
 
     def _again(self, rest: str) -> None:

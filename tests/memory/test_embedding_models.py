@@ -10,7 +10,9 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
+from django.test import Client
 
+from kmapp.accounts.models import Account
 from kmapp.outbox.deliver import deliver_due, paused_until
 from kmapp.providers import embedding_model_lifecycle
 from kmapp.providers.active_models import active_model, clear_model_cache
@@ -22,6 +24,8 @@ from kmapp.search.nearest_indexes import list_indexes
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
+from tests.knowledge.builders import deliver
+from tests.web.pages import page
 
 TEXTS = ["The cat sleeps on the sofa.", "Revenue rose by ten percent.", "猫在沙发上睡觉。"]
 State = EmbeddingModel.State
@@ -88,6 +92,14 @@ def test_second_model_is_filled_compared_and_activated(agent: Agent) -> None:
     assert agent.post("memory/search", {"query": "profits", "user_id": "u"})["results"]
 
 
+def test_comparison_leaves_out_collections_without_texts(agent: Agent) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()  # the second has no vectors
+    result = command("compare", str(first), str(second), "--query=cat")
+    assert re.search(r"in common +0%", result)
+
+
 def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     first, second = active_model().pk, add()
     write(agent, TEXTS[0])
@@ -107,6 +119,19 @@ def test_outage_of_one_model_does_not_stop_the_other(agent: Agent, provider: Fak
     paused_until.clear()
     deliver_due("embedding")
     assert (vectors(first), vectors(second)) == ({"PENDING": 1}, {"READY": 1})
+
+
+def test_pages_of_documents_count_vectors_of_the_active_model(
+    acme: Account, reviewer: Client, provider: FakeProvider
+) -> None:
+    second = add(template="x {text}")
+    provider.become("error", only="x ")
+    [document] = deliver(acme, {"tea.md": "# Tea"}).documents
+    paused_until.clear()
+    deliver_due("embedding")
+    assert vectors(second) == {"PENDING": 1}
+    for path in (f"documents/{document.pk}", f"sources/{document.source_id}"):
+        assert "can be found by keyword and meaning" in page(reviewer.get(f"/knowledge/{path}/"))
 
 
 def test_incomplete_model_needs_force_and_dropping_a_confirmation(

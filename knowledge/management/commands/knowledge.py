@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.errors import DomainError
+from kmapp.errors import DomainError, Waiting
 from kmapp.management.account_options import get_account
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
@@ -66,10 +66,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = get_account(options["account"])
-        if options["verb"] == "index":
-            self._index(account, options["versions"], options["source"])
-        else:
-            self._sync(account, options)
+        try:
+            if options["verb"] == "index":
+                self._index(account, options["versions"], options["source"])
+            else:
+                self._sync(account, options)
+        except DomainError as error:
+            raise CommandError(error.message) from error
 
     def _sync(self, account: Account, options: dict[str, Any]) -> None:
         folder: Path = options["folder"]
@@ -83,12 +86,9 @@ class Command(BaseCommand):
             ref=str(folder.resolve()),
             revision=options["revision"],
         )
-        try:
-            with acting(account):
-                source = ensure_source(account.pk, SYSTEM, source_input)
-                check_accepts_documents(source)
-        except DomainError as error:
-            raise CommandError(error.message) from error
+        with acting(account):
+            source = ensure_source(account.pk, SYSTEM, source_input)
+            check_accepts_documents(source)
         # Computed before the delivery, so that files that change meanwhile are delivered again.
         synced = compute_signature(folder) if options["watch"] else None
         self._sync_once(source, folder)
@@ -119,12 +119,16 @@ class Command(BaseCommand):
     def _sync_changes(
         self, source: KnowledgeSource, folder: Path, synced: Signature | None
     ) -> Signature | None:
-        """Return the signature of what is delivered now; None if a file was deleted meanwhile."""
+        """Return the signature of what is delivered now; None if it must be delivered again."""
         try:
             signature = compute_signature(folder)
             if signature != synced:
                 self._sync_once(source, folder)
-        except FileNotFoundError:
+        except FileNotFoundError:  # deleted meanwhile
+            return None
+        except Waiting as error:  # for example, the virus scanner is not available
+            self.stderr.write(error.message)
+            time.sleep(error.retry_after)
             return None
         return signature
 
