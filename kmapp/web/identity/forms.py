@@ -12,6 +12,7 @@ from django import forms
 from django.contrib.auth.password_validation import password_validators_help_text_html
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.models import User
 from kmapp.web.forms import Styled
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ class RequestResetForm(Labelled, account.ResetPasswordForm):
     """Form that asks for the address to which the link is sent."""
 
     labels = {"email": _("E-mail")}
+
+    def clean_email(self) -> str:
+        """Select the active logins that have this address now.
+
+        allauth also selects those that had it before, which may be someone else's by now, and
+        misses those whose stored address has capitals.
+        """
+        email: str = super().clean_email()
+        matches = User.objects.filter(email__iexact=email, is_active=True)
+        # Not by the database alone, to which "ı" and "i" are the same letter.
+        self.users = [user for user in matches if user.email.lower() == email.lower()]
+        return email
 
 
 class ResetPasswordForm(Labelled, account.ResetPasswordKeyForm):
