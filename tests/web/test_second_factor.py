@@ -196,6 +196,21 @@ def test_admin_removes_a_lost_factor(
     assert makers.get(Membership, acme, pk=member.pk).commit_id != member.commit_id
 
 
+def test_removal_is_notified_in_the_language_of_the_person(
+    admin: Client,
+    alice_client: Client,
+    alice: User,
+    acme: Account,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    add_app(alice_client)
+    User.objects.filter(pk=alice.pk).update(language="zh-hans")
+    member = makers.get(Membership, acme, user=alice)
+    with django_capture_on_commit_callbacks(execute=True):
+        admin.post(f"/members/{member.pk}/second-factor/")
+    assert "管理员移除了您的两步验证" in mail.outbox[-1].body
+
+
 def test_factor_encrypted_with_a_lost_secret_key_is_explained(
     alice_client: Client, alice: User
 ) -> None:
