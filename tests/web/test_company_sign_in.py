@@ -90,6 +90,22 @@ def test_provider_that_nobody_has_tried_does_not_become_mandatory(
     assert refuses(client_id="another"), "she came from the former one"
 
 
+def test_change_of_someone_else_is_replaced_by_saving_again(
+    company: IdentityProvider, admin: Client, acme: Account
+) -> None:
+    opened = makers.get(CompanySignIn, acme).commit_id
+    assert f'value="{opened}"' in page(admin.get(SETTINGS))
+    form = sign_in_form(company, client_secret="", commit_id=str(opened))
+    assert admin.post(SETTINGS, {**form, "groups_viewer": "kitchen"}).status_code == 302
+    form["name"] = "Acme Ltd"
+    assert "Someone else changed this" in page(admin.post(SETTINGS, form), 422)
+    row = makers.get(CompanySignIn, acme)
+    assert row.role_by_group["kitchen"] == "viewer"
+    form["commit_id"] = str(row.commit_id)
+    assert admin.post(SETTINGS, form).status_code == 302
+    assert makers.get(CompanySignIn, acme).name == "Acme Ltd"
+
+
 def test_first_sign_in_creates_a_member_and_the_next_one_changes_the_role(
     company: IdentityProvider, acme: Account
 ) -> None:

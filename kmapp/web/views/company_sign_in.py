@@ -23,6 +23,7 @@ from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefus
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.openid_connect import find_issuer, get_allowed_providers
 from kmapp.accounts.permissions import Permission
+from kmapp.errors import Conflict
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -112,7 +113,18 @@ def _save_form(
         if people and _changes(values, row, PROVIDER_FIELDS) and not is_confirmed:
             context = {"form": form, "count": len(people)}
             return render(request, "web/company_sign_in/disconnect.html", context)
-        save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
+        try:
+            save_company_sign_in(
+                request.account_id,
+                values,
+                client_secret=secret,
+                actor=request.actor,
+                commit_id=form.cleaned_data["commit_id"],
+            )
+        except Conflict:
+            current = find_company_sign_in(request.account_id)
+            form.add_conflict("commit_id", current.commit_id if current else "")
+            return _render_page(request, form, current)
         _end_sessions(request, people)
     text = _("Company sign-in saved.")
     if people:
