@@ -196,6 +196,15 @@ def test_admin_removes_a_lost_factor(
     assert makers.get(Membership, acme, pk=member.pk).commit_id != member.commit_id
 
 
+def test_own_factor_is_removed_only_after_the_password(ada: User, acme: Account) -> None:
+    admin, _answer = sign_in(ada)
+    add_app(admin)
+    path = f"/members/{makers.get(Membership, acme, user=ada).pk}/second-factor/"
+    for answer in (admin.get(path), admin.post(path)):
+        assert answer.headers["Location"] == "/security/"
+    assert Authenticator.objects.filter(user=ada, type="totp").exists()
+
+
 def test_removal_is_notified_in_the_language_of_the_person(
     admin: Client,
     alice_client: Client,
