@@ -425,8 +425,11 @@ MFA_FORMS = {
     "activate_totp": "kmapp.web.identity.forms.AddAuthenticatorForm",
     "add_webauthn": "kmapp.web.identity.forms.AddPasskeyForm",
     "authenticate": "kmapp.web.identity.forms.SecondFactorForm",
+    "authenticate_webauthn": "kmapp.web.identity.forms.SecondPasskeyForm",
     "edit_webauthn": "kmapp.web.identity.forms.RenamePasskeyForm",
+    "login_webauthn": "kmapp.web.identity.forms.PasskeySignInForm",
     "reauthenticate": "kmapp.web.identity.forms.ConfirmCodeForm",
+    "reauthenticate_webauthn": "kmapp.web.identity.forms.ConfirmPasskeyForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

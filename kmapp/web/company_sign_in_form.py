@@ -93,6 +93,7 @@ class CompanySignInForm(Styled):
         help_text=_("Everyone who opens this page sees the company name."),
     )
     is_active = forms.BooleanField(label=_("Active"), required=False, initial=True)
+    commit_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any, row: CompanySignIn | None) -> None:
         super().__init__(data, initial=self._read_values(row) if row else None)
@@ -135,7 +136,7 @@ class CompanySignInForm(Styled):
 
     def _read_values(self, row: CompanySignIn) -> dict[str, Any]:
         groups = {f"groups_{role}": "\n".join(row.get_groups(role)) for role in ROLES}
-        columns = {name: getattr(row, name) for name in (*COLUMNS, *self.columns)}
+        columns = {name: getattr(row, name) for name in (*COLUMNS, *self.columns, "commit_id")}
         return {**columns, **groups, "email_domains": ", ".join(row.email_domains)}
 
 

@@ -152,10 +152,12 @@ def delete_expired_sessions() -> int:
 
 def _open_rows(user: Any) -> Iterator[tuple[Session, dict[str, Any]]]:
     """Yield the sessions that still sign this person in: a new password ends the others."""
-    now, valid = time.time(), user.get_session_auth_hash()
+    # A former SECRET_KEY among the fallbacks still signs in.
+    valid = {user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()}
+    now = time.time()
     for row in Session.objects.filter(user=user, expire_date__gt=timezone.now()):
         data = SessionStore().decode(row.session_data)
-        if data.get(HASH_SESSION_KEY) == valid and not _find_expiry(data, now):
+        if data.get(HASH_SESSION_KEY) in valid and not _find_expiry(data, now):
             yield row, data
 
 

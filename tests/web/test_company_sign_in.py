@@ -21,7 +21,7 @@ from tests.identity_provider import (
     IdentityProvider,
     identity_provider,
 )
-from tests.web.company_pages import SETTINGS, START, sign_in_form
+from tests.web.company_pages import SETTINGS, START, connect, sign_in_form
 from tests.web.pages import html, page
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -69,6 +69,41 @@ def test_admin_sets_it_up_in_the_ledger(
     assert "Acme &amp; Co" not in page(Client().get("/sign-in/")), "it is not listed"
     assert admin.post(f"{SETTINGS}delete/").status_code == 302
     assert Client().get(START).status_code == 404
+
+
+def test_provider_that_nobody_has_tried_does_not_become_mandatory(
+    company: IdentityProvider, admin: Client
+) -> None:
+    def refuses(**more: str) -> bool:
+        form = sign_in_form(company, client_secret="", allows_password="", **more)
+        return "sign in through the company yourself" in page(admin.post(SETTINGS, form), 422)
+
+    inactive = sign_in_form(company, client_secret="", allows_password="", is_active="")
+    assert admin.post(SETTINGS, inactive).status_code == 302
+    assert refuses(), "it becomes active and mandatory at once"
+    assert admin.post(SETTINGS, sign_in_form(company, client_secret="")).status_code == 302
+    company.put("ada", groups=["it"])
+    assert connect(company, admin, "ada").status_code == 302
+    assert refuses(client_id="another")
+    another = sign_in_form(company, client_id="another", client_secret="", count="1")
+    assert admin.post(SETTINGS, another).status_code == 302
+    assert refuses(client_id="another"), "she came from the former one"
+
+
+def test_change_of_someone_else_is_replaced_by_saving_again(
+    company: IdentityProvider, admin: Client, acme: Account
+) -> None:
+    opened = makers.get(CompanySignIn, acme).commit_id
+    assert f'value="{opened}"' in page(admin.get(SETTINGS))
+    form = sign_in_form(company, client_secret="", commit_id=str(opened))
+    assert admin.post(SETTINGS, {**form, "groups_viewer": "kitchen"}).status_code == 302
+    form["name"] = "Acme Ltd"
+    assert "Someone else changed this" in page(admin.post(SETTINGS, form), 422)
+    row = makers.get(CompanySignIn, acme)
+    assert row.role_by_group["kitchen"] == "viewer"
+    form["commit_id"] = str(row.commit_id)
+    assert admin.post(SETTINGS, form).status_code == 302
+    assert makers.get(CompanySignIn, acme).name == "Acme Ltd"
 
 
 def test_first_sign_in_creates_a_member_and_the_next_one_changes_the_role(

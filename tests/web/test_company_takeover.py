@@ -105,6 +105,8 @@ def test_login_that_joined_elsewhere_is_connected_by_its_person_only(
     assert client.get("/security/").status_code == 403
     assert "Rival" not in page(client.get("/"))
     assert "Connect your login first" in page(company.sign_in(Client(), "noor"), 403)
+    assert connect(company, makers.signed_in(noor), "noor").status_code == 302
+    assert company.sign_in(Client(), "noor").status_code == 302, "she has connected it herself"
 
 
 def test_login_of_the_provider_becomes_its_persons_own_by_e_mail(

@@ -77,6 +77,19 @@ def test_unknown_address_gets_the_same_answer(client: Client, alice: User) -> No
     assert "/password/reset/" not in mail.outbox[1].body
 
 
+def test_former_address_gets_no_link(client: Client, alice: User) -> None:
+    request_link(client, "alice@example.test")
+    User.objects.filter(pk=alice.pk).update(email="alice@new.test")
+    client.post("/password/reset/", {"email": "alice@example.test"})
+    [message] = mail.outbox
+    assert "no user has this address" in message.body
+
+
+def test_stored_address_may_have_capitals(client: Client, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="Alice@Example.test")
+    assert open_form(client, request_link(client, "alice@example.test"))
+
+
 def test_deactivated_user_gets_no_link(client: Client, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
     client.post("/password/reset/", {"email": alice.email})

@@ -6,7 +6,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import SESSION_KEY
 from django.core import mail
-from django.test import Client
+from django.test import Client, override_settings
 from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
@@ -17,7 +17,7 @@ from kmapp.database.encryption import decrypt_text
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.makers import PASSWORD
-from tests.web.pages import HTMX, html
+from tests.web.pages import HTMX, html, page
 from tests.web.totp import add_app, code_of, freeze
 
 ADD = "/security/app/add/"
@@ -194,6 +194,41 @@ def test_admin_removes_a_lost_factor(
     assert sign_in(alice)[1].headers["Location"] == "/"
     assert mail.outbox[-1].to == [alice.email]
     assert makers.get(Membership, acme, pk=member.pk).commit_id != member.commit_id
+
+
+def test_own_factor_is_removed_only_after_the_password(ada: User, acme: Account) -> None:
+    admin, _answer = sign_in(ada)
+    add_app(admin)
+    path = f"/members/{makers.get(Membership, acme, user=ada).pk}/second-factor/"
+    for answer in (admin.get(path), admin.post(path)):
+        assert answer.headers["Location"] == "/security/"
+    assert Authenticator.objects.filter(user=ada, type="totp").exists()
+
+
+def test_removal_is_notified_in_the_language_of_the_person(
+    admin: Client,
+    alice_client: Client,
+    alice: User,
+    acme: Account,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    add_app(alice_client)
+    User.objects.filter(pk=alice.pk).update(language="zh-hans")
+    member = makers.get(Membership, acme, user=alice)
+    with django_capture_on_commit_callbacks(execute=True):
+        admin.post(f"/members/{member.pk}/second-factor/")
+    assert "管理员移除了您的两步验证" in mail.outbox[-1].body
+
+
+def test_factor_encrypted_with_a_lost_secret_key_is_explained(
+    alice_client: Client, alice: User
+) -> None:
+    secret, codes = add_app(alice_client)
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[]):
+        client, _answer = sign_in(alice)
+        for code in (code_of(secret), codes[0]):
+            assert "ask an admin to remove" in page(enter_code(client, code), 409)
+        assert "0 unused codes" in page(makers.signed_in(alice).get("/security/"))
 
 
 def test_admin_of_one_account_keeps_off_other_logins(

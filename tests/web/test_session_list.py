@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from kmapp.accounts.models import User
@@ -93,6 +93,15 @@ def test_new_password_ends_other_sessions(alice: User) -> None:
     assert here.post("/password/", body).status_code == 302
     assert [client.get("/").status_code for client in (here, there)] == [200, 302]
     assert listed(here) == []
+
+
+def test_sessions_of_a_former_secret_key_are_listed(alice: User) -> None:
+    there = sign_in(alice)
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        here = sign_in(alice)
+        [other] = listed(here)
+        assert here.post("/security/sessions/end/", {"session": other}).status_code == 302
+        assert there.get("/").status_code == 302
 
 
 def test_sessions_with_an_old_password_are_not_listed(alice: User) -> None:

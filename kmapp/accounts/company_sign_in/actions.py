@@ -11,6 +11,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.models import User
 from kmapp.database.encryption import encrypt_text
+from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
@@ -24,12 +25,18 @@ def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
 
 
 def save_company_sign_in(
-    account_id: UUID, values: Mapping[str, Any], *, client_secret: str = "", actor: Actor
+    account_id: UUID,
+    values: Mapping[str, Any],
+    *,
+    client_secret: str = "",
+    actor: Actor,
+    commit_id: UUID | None = None,
 ) -> CompanySignIn:
     """Create or change the company sign-in.
 
     Without `client_secret`, the stored secret is kept unless the issuer changes. With another
-    provider, everyone's login is disconnected, because its subjects are other people.
+    provider, everyone's login is disconnected, because its subjects are other people. With
+    `commit_id`, raise Conflict if a later commit has changed it.
     """
     row = CompanySignIn.objects.of(account_id).select_for_update().first()
     is_new = row is None
@@ -43,6 +50,13 @@ def save_company_sign_in(
     }
     if not changes and not client_secret:
         return row
+    conflict = _(
+        "Someone else changed this while you were editing. Nothing was saved, and your input is "
+        "still here. Open this page in another tab to compare, or save again to replace their "
+        "changes."
+    )
+    if commit_id and row.commit_id != commit_id:
+        raise Conflict(conflict, code="stale_version")
     for name, value in values.items():
         setattr(row, name, value)
     if "issuer" in changes or row.uses_saml:
@@ -50,7 +64,8 @@ def save_company_sign_in(
     if client_secret:
         row.client_secret = encrypt_text(client_secret)
     row.updated_at = timezone.now()
-    with recording(account_id, actor, input={"company_sign_in": changes}) as commit:
+    summary = {"company_sign_in": changes}
+    with recording(account_id, actor, input=summary) as commit, refuse_duplicate(conflict):
         if not is_new and any(name in changes for name in PROVIDER_FIELDS):
             _disconnect_all(row, commit)
         row.commit_id = commit.id

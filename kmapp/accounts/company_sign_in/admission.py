@@ -49,6 +49,8 @@ def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | No
             connect_identity(sign_in, stated.subject, user, by_person=person is not None)
         else:
             user = _check_identity(sign_in, identity, person)
+            if person and not identity.by_person and _is_used_elsewhere(sign_in, user):
+                _confirm_identity(identity)
         if not user.is_active:
             raise SignInRefused(RefusalReason.INACTIVE)
         _apply_role(sign_in, user, role)
@@ -72,6 +74,18 @@ def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: U
     if person is None and not identity.by_person and _is_used_elsewhere(sign_in, user):
         raise SignInRefused(RefusalReason.NOT_CONNECTED)
     return user
+
+
+def _confirm_identity(identity: CompanyIdentity) -> None:
+    """Record that the person connected the login: before, the account had connected it."""
+    rows = CompanyIdentity.objects.of(identity.account_id).filter(pk=identity.pk)
+    current = rows.select_for_update().first()
+    if current is None:  # an admin has disconnected it meanwhile
+        raise SignInRefused(RefusalReason.NOT_CONNECTED)
+    current.by_person = True
+    actor = Actor("user", current.user_id)
+    with recording(identity.account_id, actor, reason=REASON) as commit:
+        commit.update(current, "by_person")
 
 
 def _check_email(sign_in: CompanySignIn, stated: Assertion) -> None:

@@ -52,6 +52,11 @@ class ReadOnlyAdmin(ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return self.get_fields(request, obj)
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Forbid filters by hidden columns: `?text__startswith=…` would reveal their content."""
+        is_hidden = lookup.partition("__")[0] in self.hidden_fields
+        return not is_hidden and super().lookup_allowed(lookup, value, request)
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import User
 from kmapp.api import throttles
@@ -117,10 +117,13 @@ class AccountAdapter(DefaultAccountAdapter):
         """Tell people about changes of their login, after the change is committed."""
         transaction.on_commit(partial(self._notify, *args, **options))
 
-    def _notify(self, *args: Any, **options: Any) -> None:
-        """Send a notification. A failure is only logged, because the change is committed."""
-        with request_context(self.request):
+    def _notify(self, template_prefix: str, user: User, *args: Any, **options: Any) -> None:
+        """Send a notification in the person's language, which an admin may not have selected.
+
+        A failure is only logged, because the change is committed.
+        """
+        with request_context(self.request), override(user.language or get_language()):
             try:
-                super().send_notification_mail(*args, **options)
+                super().send_notification_mail(template_prefix, user, *args, **options)
             except Unavailable:
                 log.warning("notification_not_sent")

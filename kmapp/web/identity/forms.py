@@ -1,5 +1,7 @@
 """Forms of allauth with the product's labels and styles."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from allauth.account import forms as account
@@ -8,10 +10,12 @@ from allauth.mfa.base import forms as mfa
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp import forms as totp
 from allauth.mfa.webauthn import forms as webauthn
+from allauth.mfa.webauthn.internal.auth import parse_authentication_response
 from django import forms
 from django.contrib.auth.password_validation import password_validators_help_text_html
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.models import User
 from kmapp.web.forms import Styled
 
 if TYPE_CHECKING:
@@ -35,6 +39,18 @@ class RequestResetForm(Labelled, account.ResetPasswordForm):
     """Form that asks for the address to which the link is sent."""
 
     labels = {"email": _("E-mail")}
+
+    def clean_email(self) -> str:
+        """Select the active logins that have this address now.
+
+        allauth also selects those that had it before, which may be someone else's by now, and
+        misses those whose stored address has capitals.
+        """
+        email: str = super().clean_email()
+        matches = User.objects.filter(email__iexact=email, is_active=True)
+        # Not by the database alone, to which "ı" and "i" are the same letter.
+        self.users = [user for user in matches if user.email.lower() == email.lower()]
+        return email
 
 
 class ResetPasswordForm(Labelled, account.ResetPasswordKeyForm):
@@ -74,8 +90,58 @@ class AddAuthenticatorForm(CodeForm, totp.ActivateTOTPForm):
     """Form that proves that the authenticator app has the secret."""
 
 
+@contextmanager
+def _refuse_malformed() -> Iterator[None]:
+    """Report a malformed response of a passkey as one that is not accepted."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        raise get_adapter().validation_error("incorrect_code") from error
+
+
+class ResponseField(forms.JSONField):
+    """The response of a passkey, which a client may replace by any text."""
+
+    widget = forms.HiddenInput
+
+    def to_python(self, value: Any) -> Any:
+        with _refuse_malformed():
+            return super().to_python(value)
+
+
+class SecondPasskeyForm(webauthn.AuthenticateWebAuthnForm):
+    """A passkey in the second step of sign-in."""
+
+    credential = ResponseField()
+
+    def clean_credential(self) -> Authenticator:
+        with _refuse_malformed():
+            authenticator: Authenticator = super().clean_credential()
+            return authenticator
+
+
+class ConfirmPasskeyForm(SecondPasskeyForm, webauthn.ReauthenticateWebAuthnForm):
+    """Form that confirms a change of the login by a passkey."""
+
+
+class PasskeySignInForm(SecondPasskeyForm, webauthn.LoginWebAuthnForm):
+    """Sign-in by a passkey alone."""
+
+    def clean_credential(self) -> Authenticator:
+        """Require that the device has checked who uses it.
+
+        The session has one challenge, which may be that of a second factor: it requires no check.
+        """
+        with _refuse_malformed():
+            sent = parse_authentication_response(self.cleaned_data["credential"])
+            if not sent.response.authenticator_data.is_user_verified():
+                raise get_adapter().validation_error("incorrect_code")
+        return super().clean_credential()
+
+
 class AddPasskeyForm(Labelled, webauthn.AddWebAuthnForm):
     labels = {"name": _("Name")}
+    credential = ResponseField()
     passwordless = forms.BooleanField(
         label=_("Sign in with this passkey alone"),
         required=False,
@@ -85,6 +151,11 @@ class AddPasskeyForm(Labelled, webauthn.AddWebAuthnForm):
             "key without a PIN, which can only be a second factor."
         ),
     )
+
+    def clean(self) -> dict[str, Any]:
+        with _refuse_malformed():
+            cleaned: dict[str, Any] = super().clean()
+            return cleaned
 
 
 class RenamePasskeyForm(Labelled, webauthn.EditWebAuthnForm):

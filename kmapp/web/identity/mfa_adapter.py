@@ -7,7 +7,8 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import User, list_account_access
 from kmapp.accounts.second_factor import FACTORS
-from kmapp.database.encryption import decrypt_text, encrypt_text
+from kmapp.database.encryption import DecryptionFailed, decrypt_text, encrypt_text
+from kmapp.errors import Conflict
 
 
 class MFAAdapter(DefaultMFAAdapter):
@@ -25,7 +26,17 @@ class MFAAdapter(DefaultMFAAdapter):
         return encrypt_text(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return decrypt_text(encrypted_text)
+        """Decrypt a secret. Raise Conflict if this installation no longer has its key."""
+        try:
+            return decrypt_text(encrypted_text)
+        except DecryptionFailed as error:
+            raise Conflict(
+                _(
+                    "Your authenticator app and your recovery codes can no longer be checked, "
+                    "because the secret key of kmapp has changed. Use a passkey, or ask an admin "
+                    "to remove your second factor."
+                )
+            ) from error
 
     def get_totp_issuer(self) -> str:
         return "kmapp"

@@ -23,6 +23,7 @@ from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefus
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.openid_connect import find_issuer, get_allowed_providers
 from kmapp.accounts.permissions import Permission
+from kmapp.errors import Conflict
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -56,15 +57,32 @@ def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySi
 
 
 def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
-    """Require that whoever makes company sign-in mandatory has signed in through it themselves."""
-    is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
-    is_changed = row is None or row.allows_password or _changes(form.values(), row, SIGN_IN_FIELDS)
-    works = request.company is not None and request.company.account_id == request.account_id
+    """Require that whoever makes company sign-in mandatory has signed in through it themselves.
+
+    A sign-in at a provider that another one replaces does not count.
+    """
+    values = form.values()
+    if row and values["issuer"].rstrip("/") == row.issuer.rstrip("/"):
+        values["issuer"] = row.issuer
+    is_required = values["is_active"] and not values["allows_password"]
+    was_required = row is not None and row.is_active and not row.allows_password
+    is_changed = not was_required or _changes(values, row, SIGN_IN_FIELDS)
+    works = _came_from_provider(request) and not _changes(values, row, PROVIDER_FIELDS)
     if is_required and is_changed and not works:
         form.add_error(
             "allows_password",
             _("Save with this on, sign in through the company yourself, then turn it off."),
         )
+
+
+def _came_from_provider(request: WebRequest) -> bool:
+    """Return whether this session has been at the provider that is in use now.
+
+    Another provider disconnects everyone, but does not end the session that saves it.
+    """
+    company, identities = request.company, CompanyIdentity.objects.of(request.account_id)
+    is_from_company = company is not None and company.account_id == request.account_id
+    return is_from_company and identities.filter(user=request.user).exists()
 
 
 def _changes(values: Mapping[str, Any], row: CompanySignIn | None, names: Iterable[str]) -> bool:
@@ -95,7 +113,18 @@ def _save_form(
         if people and _changes(values, row, PROVIDER_FIELDS) and not is_confirmed:
             context = {"form": form, "count": len(people)}
             return render(request, "web/company_sign_in/disconnect.html", context)
-        save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
+        try:
+            save_company_sign_in(
+                request.account_id,
+                values,
+                client_secret=secret,
+                actor=request.actor,
+                commit_id=form.cleaned_data["commit_id"],
+            )
+        except Conflict:
+            current = find_company_sign_in(request.account_id)
+            form.add_conflict("commit_id", current.commit_id if current else "")
+            return _render_page(request, form, current)
         _end_sessions(request, people)
     text = _("Company sign-in saved.")
     if people:

@@ -79,8 +79,13 @@ def second_factor(request: WebRequest) -> HttpResponse:
 
 @page_view("GET", "POST", needs=Permission.MEMBERS)
 def reset_factor(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Remove the second factor of a member who lost it."""
+    """Remove the second factor of another member who lost it.
+
+    One's own is removed on the page that asks for the password, a code or a passkey first.
+    """
     member = _get_member(request, pk)
+    if member.user_id == request.user.pk:
+        return redirect_page(request, reverse("mfa_index"))
     if member.user.manages_installation and not request.user.is_superuser:
         raise Denied(_("Only the owner of this installation can do this."))
     if not _is_managed(request, member.user):

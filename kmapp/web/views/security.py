@@ -1,5 +1,8 @@
 """The person's own login: second factors and sessions."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from allauth.mfa.models import Authenticator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -10,6 +13,7 @@ from kmapp.accounts.company_sign_in.actions import disconnect
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, find_open_sign_in
 from kmapp.accounts.permissions import Permission
 from kmapp.accounts.second_factor import FACTORS
+from kmapp.errors import Conflict
 from kmapp.web.http import WebRequest
 from kmapp.web.identity.company_session import end_company_sessions
 from kmapp.web.page_access import page_view
@@ -28,7 +32,7 @@ def security(request: WebRequest) -> HttpResponse:
     context = {
         "app": next(iter(by_type[Authenticator.Type.TOTP]), None),
         "passkeys": by_type[Authenticator.Type.WEBAUTHN],
-        "codes_left": len(codes[0].wrap().get_unused_codes()) if codes else 0,
+        "codes_left": _count_unused_codes(codes),
         "has_factor": has_factor,
         "must_add_factor": request.access.require_second_factor and not has_factor,
         "sessions": list_sessions(request),
@@ -36,6 +40,13 @@ def security(request: WebRequest) -> HttpResponse:
         "connected": identities.filter(user=request.user).first() if company else None,
     }
     return render(request, "web/security/index.html", context)
+
+
+def _count_unused_codes(rows: Sequence[Authenticator]) -> int:
+    """Return the number of unused recovery codes: none if they cannot be decrypted."""
+    with suppress(Conflict):
+        return sum(len(row.wrap().get_unused_codes()) for row in rows)
+    return 0
 
 
 @page_view("POST", needs=Permission.READ, without_factor=True, own_login=True)
