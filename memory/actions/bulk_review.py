@@ -153,6 +153,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
         decided = withhold_mismatches(account_id, unchanged)  # the others cannot be changed
         if run.deed == Operation.APPROVE:
             decided = _exclude_withheld_replaced(account_id, decided)
+            decided = _exclude_superseding_each_other(account_id, decided)
         for entry in decided:
             operation(Decision.about(entry, actor, run.reason), commit=commit)
     part.done, part.decided_in = len(decided), commit.id if decided else None
@@ -176,6 +177,22 @@ def _exclude_withheld_replaced(
         for entry in proposals
         if not withheld or withheld.isdisjoint(review.find_replaced(account_id, [entry.pk]))
     ]
+
+
+def _exclude_superseding_each_other(
+    account_id: UUID, proposals: Sequence[MemoryEntry]
+) -> list[MemoryEntry]:
+    """Return the proposals that supersede none of the others.
+
+    A commit seals a memory once, so it cannot both approve a proposal and supersede it. After it,
+    the proposals that are left out supersede active memories and can be approved.
+    """
+    ids = [entry.pk for entry in proposals]
+    edges = MemoryEdge.objects.of(account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, src__in=ids, dst__in=ids
+    )
+    superseding = set(edges.values_list("src_id", flat=True))
+    return [entry for entry in proposals if entry.pk not in superseding]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:

@@ -14,10 +14,11 @@ from kmapp.outbox.models import Delivery
 from memory.actions import review
 from memory.actions.write_entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
-from tests.web.proposals import REVIEW, entry_url, propose, submit
+from tests.web.proposals import AGENT, REVIEW, entry_url, propose, submit
 
 BULK = "/review/bulk/"
 
@@ -137,6 +138,24 @@ def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     assert "1 approved. 2 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
     assert statuses(acme) == ["proposed", "proposed", "active"]
+
+
+def test_proposal_that_supersedes_another_selected_one_is_skipped(
+    reviewer: Client, acme: Account
+) -> None:
+    first, correction = makers.write(
+        acme,
+        NewEntry(text="Old words.", client_id="first", visibility="account"),
+        NewEntry(text="New words.", client_id="correction", visibility="account"),
+        edges=[makers.edge("supersedes", "correction", "first")],
+        actor=AGENT,
+    )
+    form = {"pick": [mark(first), mark(correction)], "deed": "approve", "which": "marked"}
+    assert "1 approved. 1 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
+    assert (reload(first).status, reload(correction).status) == ("active", "proposed")
+    form["pick"] = [mark(correction)]
+    assert "1 approved." in html(reviewer.post(BULK, form, headers=REVIEW))
+    assert (reload(first).status, reload(correction).status) == ("superseded", "active")
 
 
 def test_withheld_entries_are_skipped(reviewer: Client, acme: Account) -> None:
