@@ -3,7 +3,6 @@
 A preview counts them and returns a ticket, which is required to erase exactly these memories.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.vector_storage import drop_vectors
 from kmapp.search.word_index import remove_documents
+from kmapp.text.person_ids import compile_person_id
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.follow_up_jobs import WEBHOOK_SOURCE, enqueue_ordering
 from memory.models import (
@@ -277,14 +277,14 @@ def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) 
 def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
     """Yield the rows whose query string or name contains the id of a person as a word."""
     candidates = Q(pk__in=[])
-    words = []
+    patterns = []
     for person in people:
         candidates |= Q(query__contains=quote_plus(person))
         if rows.model is SavedView:
             candidates |= Q(name__contains=person)
-        words.append(re.compile(rf"(?<!\w){re.escape(person)}(?!\w)"))
+        patterns.append(compile_person_id(person))
     for row in rows.filter(candidates):
         query_values = [value for _, value in parse_qsl(row.query)]
         query_values.append(getattr(row, "name", ""))
-        if any(word.search(text) for word in words for text in query_values):
+        if any(pattern.search(text) for pattern in patterns for text in query_values):
             yield row
