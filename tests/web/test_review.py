@@ -118,9 +118,9 @@ def test_only_active_memories_are_displayed_as_replaced(reviewer: Client, acme: 
     [old] = propose(acme, "Prefers phone calls.")
     submit(reviewer, "approve", old)
     with acting(acme):
-        wish = Decision(account_id=acme.pk, entry_id=old.pk, actor=AGENT)
         first, second = [
-            propose_update(wish, {"content": text}) for text in ("Prefers e-mail.", "Prefers chat.")
+            propose_update(makers.decision(old), {"content": text})
+            for text in ("Prefers e-mail.", "Prefers chat.")
         ]
         common = {"account": acme, "entry": first, "kind": "update", "details": {"said": True}}
         Finding.objects.create(other=second, **common)
