@@ -13,6 +13,7 @@ class MemoryConfig(AppConfig):
         import_module("memory.api.webhook_changes")  # registers the changes that webhooks report
         import_module("memory.api.agent_tools")  # registers the tools of agents
         import_module("memory.actions.judgements")  # registers the erasure of judgements
+        import_module("memory.actions.personal_data")  # registers the personal data handlers
         import_module("memory.views.review_decisions")  # registers the number of proposals
         import_module("memory.views.statistics")  # registers its daily figures
         import_module("memory.views.object_links")  # registers links to memories

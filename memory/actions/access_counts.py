@@ -47,7 +47,11 @@ def _store_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
             cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
-        cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=MemoryEntry.Tier.COLD)
+        # A memory that was forgotten after it was recalled gets no version, because only the latest
+        # change can be undone.
+        cold = MemoryEntry.objects.of(account_id).filter(
+            pk__in=ids, tier=MemoryEntry.Tier.COLD, status=MemoryEntry.Status.ACTIVE
+        )
         with recording(account_id, SYSTEM, reason=WARMED) as commit:
             for pk in sorted(cold.values_list("pk", flat=True)):
                 entry = lock_entry(account_id, pk)

@@ -31,7 +31,7 @@ from memory.extraction.fact_resolution import FactOutcome, SimilarMemory, normal
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
 from memory.models.entries import owner_of
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry, redact_field
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."
@@ -226,7 +226,8 @@ class _OutcomeWriter:
 
     def _update(self, outcome: FactOutcome, memory: MemoryEntry, reason: str) -> dict[str, Any]:
         entities = list(dict.fromkeys([*memory.entities, *outcome.fact.entities]))
-        values = {"content": self._redact(outcome.text), "entities": entities}
+        redacted = redact_field("entities", entities, self.settings.account.redact)
+        values = {"content": self._redact(outcome.text), "entities": redacted}
         update_entry(memory, Event.UPDATE, values, self.commit, reason=reason)
         return _format_result(outcome, memory.pk, "UPDATE", reason)
 

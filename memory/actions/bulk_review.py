@@ -153,6 +153,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
         decided = withhold_mismatches(account_id, unchanged)  # the others cannot be changed
         if run.deed == Operation.APPROVE:
             decided = _exclude_withheld_replaced(account_id, decided)
+            decided = _exclude_superseding_selected(run, decided)
         for entry in decided:
             operation(Decision.about(entry, actor, run.reason), commit=commit)
     part.done, part.decided_in = len(decided), commit.id if decided else None
@@ -176,6 +177,28 @@ def _exclude_withheld_replaced(
         for entry in proposals
         if not withheld or withheld.isdisjoint(review.find_replaced(account_id, [entry.pk]))
     ]
+
+
+def _exclude_superseding_selected(
+    run: BulkRun, proposals: Sequence[MemoryEntry]
+) -> list[MemoryEntry]:
+    """Return the proposals that supersede none of those that the run approves.
+
+    A commit seals a memory once, so it cannot both approve a proposal and supersede it, and two
+    commits could not be undone together. After the run, the others supersede active memories and
+    can be approved.
+    """
+    ids = [entry.pk for entry in proposals]
+    edges = MemoryEdge.objects.of(run.account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, src__in=ids
+    )
+    pairs = list(edges.values_list("src_id", "dst_id"))
+    if not pairs:
+        return list(proposals)
+    parts = BulkPart.objects.of(run.account_id).filter(run=run).values_list("chosen", flat=True)
+    selected = {UUID(pk) for chosen in parts for pk, _version in chosen}
+    superseding = {src for src, dst in pairs if dst in selected}
+    return [entry for entry in proposals if entry.pk not in superseding]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:

@@ -3,15 +3,13 @@
 A preview counts them and returns a ticket, which is required to erase exactly these memories.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl, quote_plus
+from typing import Any
 from uuid import UUID
 
-from django.db.models import CASCADE, Q, QuerySet
+from django.db.models import CASCADE, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -40,9 +38,7 @@ from memory.models import (
     Extraction,
     MemoryEdge,
     MemoryEntry,
-    MemoryExport,
     MemoryVersion,
-    SavedView,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.models.entry_input import derive_entry_id
@@ -51,7 +47,6 @@ from memory.retrieval.run_neighbours import load_neighbours
 MAX_ENTRIES = 5_000  # memories at a time, since one commit names them all
 MAX_COMMITS = 20  # commits that are stored for an erased memory
 OPERATION = "memory.erase"
-StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,7 @@ class ErasurePreview:
     stored_responses: int
     notes: int  # inputs and reasons of commits
     shared: int  # other memories that were written in one of these commits
-    personal_records: int  # of other apps, about people without other memories
+    personal_records: int  # besides memories, about people without other memories
     ticket: str
 
 
@@ -258,33 +253,7 @@ def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
 
 
 def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Erase saved views, exports and extractions that name people without memories.
-
-    The ledger still proves that an export was made, and by whom.
-    """
+    """Erase what is stored under the ids of those people who have no memories any more."""
     remembered = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
     erased = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
     erase_personal_data(account_id, erased, commit)
-    Extraction.objects.of(account_id).filter(user_id__in=erased).delete()
-    views = list(_list_naming(SavedView.objects.of(account_id), erased))
-    SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
-    exports = list(_list_naming(MemoryExport.objects.of(account_id), erased))
-    for row in exports:
-        commit.erase(MemoryExport._meta.label_lower, row.pk)
-    MemoryExport.objects.of(account_id).filter(pk__in=[row.pk for row in exports]).delete()
-
-
-def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
-    """Yield the rows whose query string or name contains the id of a person as a word."""
-    candidates = Q(pk__in=[])
-    words = []
-    for person in people:
-        candidates |= Q(query__contains=quote_plus(person))
-        if rows.model is SavedView:
-            candidates |= Q(name__contains=person)
-        words.append(re.compile(rf"(?<!\w){re.escape(person)}(?!\w)"))
-    for row in rows.filter(candidates):
-        query_values = [value for _, value in parse_qsl(row.query)]
-        query_values.append(getattr(row, "name", ""))
-        if any(word.search(text) for word in words for text in query_values):
-            yield row

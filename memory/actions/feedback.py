@@ -54,7 +54,9 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
         rating.created_at, rating.commit_id = timezone.now(), commit.id
         rating.save(force_insert=not before)
         commit.add(rating, "UPDATE" if before else "ADD")
-        if salience != entry.salience:
+        # A superseded memory gets no version, because only the latest change can be undone: the
+        # approval that superseded it could not be.
+        if salience != entry.salience and entry.status == Status.ACTIVE:
             update_entry(entry, MemoryVersion.Event.RATE, {"salience": salience}, commit)
     return RatingResult(rating=rating, entry=entry, changed=True)
 

@@ -6,7 +6,7 @@ Membership is derived and stored as edges. All members of a topic have the same 
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.read_verification import withhold_mismatches
 from memory.actions.clustering_input import (
+    CURRENT_STATUSES,
     AudienceGroup,
     find_audiences,
     find_topics,
@@ -121,7 +122,11 @@ def _apply_changes(
         lock_topics(account_id)
         # Another run may have assigned topics to them since these changes were planned.
         assigned = find_topics(account_id, [pk for each in changes for pk in each.ids]).keys()
-        changes = [each for each in changes if assigned.isdisjoint(each.ids)]
+        changes = [
+            _join_founded_topic(account_id, each)
+            for each in changes
+            if assigned.isdisjoint(each.ids)
+        ]
         # Lock all rows before the first change, in the order of their ids, as an erasure does.
         # Topics come first, because an erasure may wait for a member while it has locked a topic.
         existing = lock_entries(account_id, [each.topic for each in changes if each.topic])
@@ -133,16 +138,41 @@ def _apply_changes(
                     _apply_change(commit, change, run)
 
 
+def _join_founded_topic(account_id: UUID, change: TopicChange) -> TopicChange:
+    """Let memories join the topic that the first of them founded, if it is current and empty.
+
+    Imported topics are empty, because a file contains no derived edges.
+    """
+    founded = MemoryEntry.objects.of(account_id).filter(
+        kind=Kind.TOPIC,
+        status__in=CURRENT_STATUSES,
+        client_id=_client_id(change),
+        **change.audience.fields,
+    )
+    topic = None if change.topic else founded.first()
+    if topic is None or member_edges(account_id, topic.pk).exists():
+        return change
+    return replace(change, topic=topic.pk)
+
+
+def _client_id(change: TopicChange) -> str:
+    """Return the client id of the topic that these memories found."""
+    return f"topic:{min(change.ids)}"
+
+
 def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:
     """Apply a change, unless its topic is withheld, or its new topic has existed before."""
     account_id, ids, scope = commit.account_id, change.ids, change.audience.scope
     if change.topic:
-        if not withhold_mismatches(account_id, [lock_entry(account_id, change.topic)]):
+        topic = lock_entry(account_id, change.topic)
+        if topic.status not in CURRENT_STATUSES:
+            return  # forgotten or merged meanwhile: after another change, that cannot be undone
+        if not withhold_mismatches(account_id, [topic]):
             return  # nobody can change a row that differs from its seal
         create_member_edges(account_id, change.topic, ids)
         update_member_count(commit, change.topic)
     else:
-        client_id = f"topic:{min(ids)}"
+        client_id = _client_id(change)
         erased = ErasedEntry.objects.of(account_id)
         if (
             MemoryEntry.objects.of(account_id).filter(scope=scope, client_id=client_id).exists()

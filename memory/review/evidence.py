@@ -88,15 +88,19 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
 
 
 def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
-    """Return the memory that approval would supersede, by the edges of the proposal."""
+    """Return the active memories that approval would supersede, by the edges of the proposal."""
     edges = MemoryEdge.objects.of(entry.account_id).filter(
-        src=entry, type=MemoryEdge.Type.SUPERSEDES
+        src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=MemoryEntry.Status.ACTIVE
     )
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
 def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
-    """Return contradictions first, then duplicates, then similar memories. All are current."""
+    """Return contradictions first, then duplicates, then similar memories. All are current.
+
+    Active memories that approval would supersede are left out. Approval does not supersede another
+    proposal.
+    """
     now = timezone.now()
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
     current = [
@@ -105,7 +109,11 @@ def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
         if each.other
         and each.other.status in CURRENT_STATUSES
         and all(end is None or end > now for end in (each.other.expires_at, each.other.valid_to))
-        and not (each.kind == Kind.UPDATE and each.details.get("said"))
+        and not (
+            each.kind == Kind.UPDATE
+            and each.details.get("said")
+            and each.other.status == MemoryEntry.Status.ACTIVE
+        )
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))
 

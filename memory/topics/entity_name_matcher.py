@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from kmapp.text.person_ids import UNSPACED
+
 MIN_NAME_LENGTH = 2  # characters; a single one is an initial or a common word
+_LETTER = rf"[^\W_{UNSPACED}]"  # Chinese has no spaces around a name in Latin script
 
 
 def build_name_matcher(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
@@ -26,6 +29,6 @@ def build_name_matcher(text: str, entities: Iterable[str]) -> Callable[[str], bo
 
 @lru_cache(maxsize=2_000)
 def _compile_pattern(name: str) -> re.Pattern[str]:
-    before = r"(?<![^\W_])" if name[0].isascii() else ""
-    after = r"(?![^\W_])" if name[-1].isascii() else ""
+    before = f"(?<!{_LETTER})" if name[0].isascii() else ""
+    after = f"(?!{_LETTER})" if name[-1].isascii() else ""
     return re.compile(f"{before}{re.escape(name)}{after}")

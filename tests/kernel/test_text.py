@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from snowballstemmer import stemmer
 from snowballstemmer.english_stemmer import EnglishStemmer
 
+from kmapp.text.person_ids import compile_person_id
 from kmapp.text.terms import (
     STOP_WORDS,
     TERM_LENGTH,
@@ -180,3 +181,19 @@ def test_the_opening_is_bounded(text: str) -> None:
 def test_a_stop_word_is_no_opening() -> None:
     """Other words may have a stem that equals a stop word: "INS" has "in"."""
     assert {word for word in STOP_WORDS if find_first_term(word) == word} == set()
+
+
+@pytest.mark.parametrize(
+    ("person", "text", "is_named"),
+    [
+        ("ann", "What does ann like?", True),
+        ("ann", "Anna and joann, ann_2", False),
+        ("ann", "ann喜欢什么", True),
+        ("米拉", "请问米拉喜欢什么", True),
+        ("李ann", "老李anna", False),
+    ],
+)
+def test_id_of_a_person_is_a_word_if_its_script_has_words(
+    person: str, text: str, *, is_named: bool
+) -> None:
+    assert bool(compile_person_id(person).search(text)) == is_named

@@ -22,7 +22,7 @@ from tests.memory.chat_model import (
     run_due_jobs,
     scripted_reply,
 )
-from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, WORK
+from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, TEA, TEAS, WHITE, WORK
 
 
 def test_conversations(agent: Agent, acme: Account, chat: FakeProvider) -> None:
@@ -84,6 +84,17 @@ def test_mentioned_entities_are_linked(agent: Agent, acme: Account, chat: FakePr
     with acting(acme):
         edge = MemoryEdge.objects.of(acme).get(type="mentions")
         assert (str(edge.dst_id), edge.src.entities) == (bolt, ["bolt", "Mira", "Bolt"])
+
+
+def test_entities_of_an_update_are_redacted(
+    agent: Agent, acme: Account, chat: FakeProvider
+) -> None:
+    agent.post("memory/store", {"text": TEA, "user_id": "mira"}, 201)
+    with_phone = fact(WHITE, entities=["Mira", "13812345678"])
+    chat.become(reply=scripted_reply([with_phone], [decision(0, "UPDATE", TEA, text=TEAS)]))
+    add_conversation(agent, "And white tea.")
+    updated = makers.get(MemoryEntry, acme)
+    assert (updated.content, updated.entities) == (TEAS, ["Mira", "[phone]"])
 
 
 def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvider) -> None:

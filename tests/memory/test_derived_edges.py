@@ -195,6 +195,7 @@ def test_recall_follows_derived_edges_and_search_does_not(agent: Agent) -> None:
         ("Also ask.", "Al", False),
         ("al_mond", "al", True),
         ("在琅屿岛过夏天", "琅屿岛", True),
+        ("我和Al喝茶", "Al", True),
         ("anything", " ", False),
         ("C++ and C", "C++", True),
         ("x", "x", False),

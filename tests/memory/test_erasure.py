@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -17,7 +18,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.search.models import Vector
 from memory.actions import bulk_review
-from memory.models import BulkRun, ErasedEntry, MemoryEntry
+from memory.models import BulkRun, ErasedEntry, Extraction, MemoryEntry
 from memory.models.entries import CONTEXT_COLLECTION
 from tests import makers
 from tests.agent import Agent
@@ -163,6 +164,27 @@ def test_user_erasure_needs_the_confirmed_count(agent: Agent, acme: Account) -> 
     with acting(acme):
         assert [e.user_id for e in MemoryEntry.objects.of(acme)] == ["ben"]
         assert ErasedEntry.objects.of(acme).count() == 4
+
+
+def test_user_without_memories_is_erased_with_their_conversations(
+    agent: Agent, acme: Account
+) -> None:
+    now = timezone.now()
+    with acting(acme):
+        for user in ("ada", "ben"):
+            Extraction.objects.create(
+                account=acme,
+                kind=Extraction.Kind.CONVERSATION,
+                actor=str(SYSTEM),
+                user_id=user,
+                said={"messages": [{"role": "user", "text": f"I am {user}."}]},
+                observed_at=now,
+                created_at=now,
+            )
+    done = agent.erase(user_id="ada")
+    assert (done["count"], done["goes"]["kept_elsewhere"]) == (0, 1)
+    assert [row.user_id for row in makers.rows(Extraction, acme)] == ["ben"]
+    assert agent.post("memory/erase", {"user_id": "ada"}, 404)["error"] == "not_found"
 
 
 def test_rejects_an_erasure_without_selection(agent: Agent) -> None:

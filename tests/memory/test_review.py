@@ -13,6 +13,7 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from memory.actions import review
 from memory.actions.entry_locks import lock_entry
+from memory.actions.feedback import rate_entry
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision
 from memory.actions.write_entries import propose_update
@@ -96,6 +97,17 @@ def test_approved_correction_of_a_pinned_memory_is_pinned(acme: Account) -> None
             if not pinned:
                 undone = review.undo(makers.decision(approved))
                 assert [row.pinned for row in undone] == [False, False]
+
+
+def test_approval_can_be_undone_after_a_rating_of_what_it_superseded(acme: Account) -> None:
+    [old] = makers.write(acme, "Tea at five.")
+    with acting(acme):
+        proposal = propose_update(makers.decision(old), {"content": "Tea at four."})
+        approved = review.approve(makers.decision(proposal))
+        rated = rate_entry(makers.decision(old), "negative")
+        assert (rated.changed, rated.entry.salience) == (True, old.salience)
+        undone = review.undo(makers.decision(approved))
+    assert {row.pk: row.status for row in undone} == {old.pk: "active", proposal.pk: "proposed"}
 
 
 @pytest.fixture

@@ -78,6 +78,20 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
     assert hit["embedding_status"] == "READY"
 
 
+def test_memory_that_was_recalled_and_then_forgotten_can_be_restored(
+    agent: Agent, acme: Account
+) -> None:
+    pk = UUID(store(agent))
+    makers.update(MemoryEntry, acme, {"pk": pk}, tier="cold")
+    count_accesses(acme.pk, [pk])
+    with acting(acme):
+        forgotten = review.forget(makers.decision(MemoryEntry.objects.get(pk=pk)))
+    flush_access_counts(acme.pk)
+    with acting(acme):
+        [restored] = review.undo(makers.decision(forgotten, version=forgotten.version))
+    assert restored.status == "active"
+
+
 def test_important_memories_stay_hot(agent: Agent, acme: Account) -> None:
     important, lasting = store(agent, "Kept.", importance=1.0), store(agent, half_life_days=2000)
     other, odd = store(agent, "Usual."), store(agent, "Another.")

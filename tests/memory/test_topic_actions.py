@@ -12,7 +12,6 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
 from memory.actions import review, topic_growth, topics
-from memory.actions.feedback import rate_entry
 from memory.actions.follow_up_jobs import enqueue_topic_growth
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topics import refresh_suggestions
@@ -133,7 +132,7 @@ def test_chained_merges_are_undone_from_the_end(acme: Account) -> None:
         topics.merge_topics(makers.decision(one), two.pk)
         topics.merge_topics(makers.decision(two), three.pk)
         assert number(three) == 12
-        rate_entry(makers.decision(two), "negative")  # adds a version to the merged topic
+        review.unpin(makers.decision(two))  # adds a version to the merged topic
         again = topics.unmerge_topic(makers.decision(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()

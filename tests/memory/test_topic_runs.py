@@ -10,7 +10,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions import topic_growth
+from memory.actions import review, topic_growth
 from memory.actions.topic_growth import (
     GrowthResult,
     TopicChange,
@@ -121,3 +121,34 @@ def test_memories_with_a_topic_of_another_run_join_no_second_one(acme: Account) 
     topic_growth._apply_changes(acme.pk, SYSTEM, [change], run)  # noqa: SLF001
     assert (run.created, run.joined) == (0, 1)
     assert makers.get(MemoryEdge, acme, type="part_of").dst_id == one.pk
+
+
+def test_topic_that_was_forgotten_meanwhile_is_not_changed(acme: Account) -> None:
+    """Only the latest change can be undone, so another one would prevent its restoration."""
+    [topic] = makers.write(acme, "Tea", kind="topic")
+    [tea] = makers.write(acme, "Tea leaves.")
+    with acting(acme):
+        forgotten = review.forget(makers.decision(topic))
+    change = TopicChange(audience=Audience.of_entry(tea), ids=[tea.pk], topic=topic.pk)
+    topic_growth._apply_changes(acme.pk, SYSTEM, [change], GrowthResult())  # noqa: SLF001
+    assert makers.count(MemoryEdge, acme, type="part_of") == 0
+    with acting(acme):
+        [restored] = review.undo(makers.decision(forgotten, version=forgotten.version))
+    assert restored.status == "active"
+
+
+def test_memories_join_the_imported_topic_that_they_founded(acme: Account) -> None:
+    """A file of memories contains their topics, but not who is a member."""
+    entries = makers.write(acme, "Green tea.", "Black tea.", "White tea.")
+    audience, ids = Audience.of_entry(entries[0]), [entry.pk for entry in entries]
+    new_topic = TopicChange(audience=audience, ids=ids, name="Tea")
+    topic_growth._apply_changes(acme.pk, SYSTEM, [new_topic], GrowthResult())  # noqa: SLF001
+    topic = makers.get(MemoryEntry, acme, kind="topic")
+    with acting(acme):
+        member_edges(acme.pk, topic.pk).delete()
+    run = GrowthResult()
+    topic_growth._apply_changes(acme.pk, SYSTEM, [new_topic], run)  # noqa: SLF001
+    assert (run.created, run.joined) == (0, 3)
+    assert {edge.dst_id for edge in makers.rows(MemoryEdge, acme, type="part_of")} == {topic.pk}
+    topic_growth._apply_changes(acme.pk, SYSTEM, [new_topic], run)  # noqa: SLF001
+    assert (run.created, run.joined) == (0, 3)

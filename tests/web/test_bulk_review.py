@@ -7,17 +7,19 @@ from django.test import Client
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
-from memory.actions import review
+from memory.actions import bulk_review, review
 from memory.actions.write_entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
-from tests.web.proposals import REVIEW, entry_url, propose, submit
+from tests.web.proposals import AGENT, REVIEW, entry_url, propose, submit
 
 BULK = "/review/bulk/"
 
@@ -137,6 +139,29 @@ def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     assert "1 approved. 2 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
     assert statuses(acme) == ["proposed", "proposed", "active"]
+
+
+@pytest.mark.parametrize("part_size", [1, 2])
+def test_proposal_that_supersedes_another_selected_one_is_skipped(
+    acme: Account, monkeypatch: pytest.MonkeyPatch, part_size: int
+) -> None:
+    monkeypatch.setattr(bulk_review, "PART_SIZE", part_size)
+    texts = {"first": "Old words.", "correction": "New words."}
+    first, correction = makers.write(
+        acme,
+        *(NewEntry(text=text, client_id=name) for name, text in texts.items()),
+        edges=[makers.edge("supersedes", "correction", "first")],
+        actor=AGENT,
+    )
+    for chosen, expected in (
+        ([first, correction], ("active", "proposed")),
+        ([correction], ("superseded", "active")),
+    ):
+        versions = [(each.pk, reload(each).version) for each in chosen]
+        with acting(acme):
+            bulk_review.start_run(acme.pk, SYSTEM, BulkRun.Operation.APPROVE, versions, "")
+        makers.settle()
+        assert (reload(first).status, reload(correction).status) == expected
 
 
 def test_withheld_entries_are_skipped(reviewer: Client, acme: Account) -> None:

@@ -13,7 +13,7 @@ from kmapp.security.prompt_injection import FLAGS
 from kmapp.web.responses import render_part
 from memory.actions.review import Decision, reject
 from memory.actions.write_entries import propose_update
-from memory.models import MemoryEntry, MemoryVersion
+from memory.models import Finding, MemoryEntry, MemoryVersion
 from memory.review.evidence import WARNING_TEXTS
 from tests import makers
 from tests.makers import missing, reload
@@ -112,6 +112,26 @@ def test_update_shows_the_difference_and_supersedes(reviewer: Client, acme: Acco
     assert missing(page, "<del>phone</del>", "Would replace") == []
     submit(reviewer, "approve", update)
     assert (reload(old).status, reload(update).status) == ("superseded", "active")
+
+
+def test_only_active_memories_are_displayed_as_replaced(reviewer: Client, acme: Account) -> None:
+    [old] = propose(acme, "Prefers phone calls.")
+    submit(reviewer, "approve", old)
+    with acting(acme):
+        first, second = [
+            propose_update(makers.decision(old), {"content": text})
+            for text in ("Prefers e-mail.", "Prefers chat.")
+        ]
+        common = {"account": acme, "entry": first, "kind": "update", "details": {"said": True}}
+        Finding.objects.create(other=second, **common)
+        Finding.objects.create(other=old, **common)
+    proposal = html(reviewer.get(f"/review/?at={first.pk}"))
+    assert missing(proposal, "Would replace", "Stated by the writer.") == []
+    assert proposal.count("Stated by the writer.") == 1
+    submit(reviewer, "approve", first)
+    proposal = html(reviewer.get(f"/review/?at={second.pk}"))
+    assert "New memory" in proposal
+    assert "Would replace" not in proposal
 
 
 def test_undo_reopens_the_proposal(reviewer: Client, acme: Account) -> None:

@@ -97,6 +97,7 @@ def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: U
     remember(acme, "Anna likes tea.", user_id="anna")
     saved = {"Everybody": "status=active", "Hers": "user_id=anna", "Annals": "q=tea"}
     removed = {"By id": "user_id=ann", "Seen with ann": "q=tea", "Asked": "q=what+does+ann+like%3F"}
+    removed |= {"ann的记忆": "q=tea", "In Chinese": urlencode({"q": "ann喜欢什么"})}
     for name, query in {**saved, **removed}.items():
         view_of(acme, alice, name, query=query, shared=True)
     with acting(acme):

@@ -1,6 +1,5 @@
 """Recent and saved searches of a person: preferences, which the ledger does not record."""
 
-import re
 from collections.abc import Collection
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_perso
 from kmapp.accounts.models import User
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
+from kmapp.text.person_ids import compile_person_id
 from kmapp.web.models import StoredSearch
 
 MAX_RECENT = 8
@@ -55,9 +55,9 @@ def _upsert_search(account_id: UUID, user: User, text: str, **values: bool) -> N
 
 def _find_searches_naming(account_id: UUID, people: Collection[str]) -> list[UUID]:
     """Return the ids of searches that contain the id of a person as a word."""
-    words = [re.compile(rf"(?<!\w){re.escape(person)}(?!\w)") for person in people]
+    patterns = [compile_person_id(person) for person in people]
     rows = StoredSearch.objects.of(account_id).values_list("pk", "text")
-    return [pk for pk, text in rows if any(word.search(text) for word in words)]
+    return [pk for pk, text in rows if any(pattern.search(text) for pattern in patterns)]
 
 
 def _count_searches(account_id: UUID, people: Collection[str]) -> int:
