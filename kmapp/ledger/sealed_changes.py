@@ -67,8 +67,11 @@ def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChan
 
 
 def _pack_changes(diff: Any) -> SealedChanges:
+    """Return the packed changes of a diff. Malformed ones of an intruder seal nothing."""
     return b"".join(
-        _pack_change(change["object"], change["digest"]) for change in diff if change["digest"]
+        _pack_change(change["object"], change["digest"])
+        for change in (diff if isinstance(diff, list) else ())
+        if isinstance(change, dict) and change.get("object") and change.get("digest")
     )
 
 

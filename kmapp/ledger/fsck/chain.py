@@ -115,7 +115,9 @@ def _list_problems(
 def _list_changes(diff: Any) -> Iterator[Change]:
     """Return the changes of a diff. A malformed diff has been reported by its hash."""
     for change in diff if isinstance(diff, list) else ():
-        if isinstance(change, dict) and {"object", "op", "digest"} <= change.keys():
+        if not isinstance(change, dict) or not {"object", "op", "digest"} <= change.keys():
+            continue
+        if isinstance(change["object"], str):
             yield change
 
 

@@ -13,7 +13,9 @@ FORMAT_TIME_SQL = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
   ELSE to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
 _MAX_DIGITS = 20  # digits; Python refuses to read very long ones
 
-_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+_TOO_DEEP = "nested deeper than any writer nests values"
+
+_encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class CommitRow(NamedTuple):
@@ -31,6 +33,13 @@ class CommitRow(NamedTuple):
     salt: bytes | None
     input: str | None
     reason: str
+
+
+def _encode(value: Any) -> str:
+    try:
+        return _encoder.encode(value)
+    except RecursionError:
+        return _TOO_DEEP
 
 
 def compute_commit_hash(account: str, commit: CommitRow, diff: Any) -> str:
@@ -63,5 +72,11 @@ _decode = json.JSONDecoder(
 
 
 def parse_jsonb(text: str | None) -> Any:
-    """Return a jsonb value with its numbers as in canonical JSON."""
-    return None if text is None else _decode(text)
+    """Return a jsonb value with its numbers as in canonical JSON.
+
+    A value that is nested too deeply is returned as text, which differs from every sealed value.
+    """
+    try:
+        return None if text is None else _decode(text)
+    except RecursionError:
+        return text

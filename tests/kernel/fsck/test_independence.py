@@ -55,6 +55,13 @@ def test_fsck_and_ledger_hash_equally() -> None:
         assert parse_jsonb(encode_canonical(value).decode()) == value, value
 
 
+def test_deeply_nested_value_has_no_digest_of_another_value() -> None:
+    salt = bytes(16)
+    for depth in (*range(800, 1_000), 5_000):  # Python decodes some that it cannot encode
+        value = parse_jsonb("[" * depth + "]" * depth)
+        assert compute_digest(salt, value) != compute_digest(salt, []), depth
+
+
 def test_intruder_reproduces_the_commit_hash(ledger: Ledger) -> None:
     links = ledger.links()
     ledger.intruder.rehash(links, ledger.account.pk)

@@ -148,6 +148,30 @@ def test_edited_versions_and_notes_are_reported(ledger: Ledger) -> None:
                 assert ledger.kinds() == {"note"}, column
 
 
+DEEP = "(repeat('[', 3000) || repeat(']', 3000))::jsonb"
+
+
+@pytest.mark.parametrize(
+    ("table", "assignment"),
+    [
+        ("ledger_commit", """diff = '[{"object": [], "op": "ADD", "digest": "x"}]'"""),
+        ("ledger_commit", f"diff = {DEEP}"),
+        ("rules_rule", f'"when" = {DEEP}'),
+        ("rules_ruleversion", f"state = {DEEP}"),
+        ("ledger_note", f"input = {DEEP}"),
+    ],
+)
+def test_malformed_value_does_not_end_the_check(
+    ledger: Ledger, table: str, assignment: str
+) -> None:
+    spoiled, other = ledger.ids(table)[0], ledger.ids("memory_memoryentry")[0]
+    ledger.intruder.run(f"UPDATE {table} SET {assignment} WHERE id = %s", spoiled)  # noqa: S608
+    ledger.intruder.run("UPDATE memory_memoryentry SET title = 'Sold' WHERE id = %s", other)
+    problems = ledger.problems()
+    assert f"memory.memoryentry:{other}" in {problem["object"] for problem in problems}
+    assert len(problems) > 1
+
+
 def test_note_emptied_without_erasure_is_reported(ledger: Ledger) -> None:
     ledger.intruder.run("UPDATE ledger_note SET salt = NULL, input = NULL, reason = ''")
     seqs = {problem["seq"] for problem in ledger.problems() if problem["kind"] == "note"}
