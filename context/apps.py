@@ -11,5 +11,5 @@ class ContextConfig(AppConfig):
         import_module("context.actions.personal_data")  # registers the personal data handlers
         import_module("context.api.agent_tools")  # registers the agent tools
         import_module("context.views.statistics")  # registers its daily figures
-        import_module("context.learning.ranking_labels")  # registers the labels of calls
+        import_module("context.learning.call_outcome_labels")  # registers the labels of calls
         import_module("context.reports.object_usage")  # registers the usage of objects in calls

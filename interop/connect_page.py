@@ -16,7 +16,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.accounts.scopes import Scope
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404
-from kmapp.web.key_snippets import offers_key_snippets
+from kmapp.web.key_snippet_registry import offers_key_snippets
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled
 

@@ -16,7 +16,7 @@ from celery.signals import (
 )
 
 from kmapp.runtime import tracing
-from kmapp.runtime.readiness import announce_ready
+from kmapp.runtime.readiness_file import announce_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 

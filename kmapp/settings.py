@@ -7,7 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from kmapp.database.client_statement_timeout import build_connection_class
+from kmapp.database.server_response_timeout import build_connection_class
 from kmapp.runtime import embedded, env
 from kmapp.runtime.private_files import create_private_file
 
@@ -96,7 +96,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "kmapp.web.upload_limits.PageBodyLimit",
+    "kmapp.web.body_size_limit.PageBodyLimit",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",

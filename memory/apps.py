@@ -17,4 +17,4 @@ class MemoryConfig(AppConfig):
         import_module("memory.views.review_decisions")  # registers the number of proposals
         import_module("memory.views.statistics")  # registers its daily figures
         import_module("memory.views.object_links")  # registers links to memories
-        import_module("memory.views.key_quotas")  # registers the quotas of keys
+        import_module("memory.views.key_quota_usage")  # registers the quotas of keys

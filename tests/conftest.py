@@ -25,8 +25,8 @@ from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
-from kmapp.search import scan_limits
-from kmapp.text import tokens
+from kmapp.search import scan_method_choice
+from kmapp.text import token_counter
 from tests import makers, process_caches
 from tests.databases import clone, drop, make_template, temporary_database, use_database
 from tests.embedder import CachingEmbeddingServer
@@ -98,16 +98,16 @@ def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) ->
 @pytest.fixture(scope="session")
 def tokenizer() -> None:
     """Load the tables of the tokenizer, which takes seconds, before a transaction is open."""
-    tokens.count_tokens("tea")
+    token_counter.count_tokens("tea")
 
 
 @pytest.fixture
 def frozen_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
     clear_model_cache()
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
     now = monotonic()
-    monkeypatch.setattr("kmapp.runtime.cache_classes.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.runtime.in_process_caches.monotonic", lambda: now)
 
 
 @pytest.fixture

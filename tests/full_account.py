@@ -11,7 +11,7 @@ from context.actions.settings import change_settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
@@ -22,7 +22,7 @@ from kmapp.search.models import RemovedDocument
 from kmapp.search.posting_packing import pack_recent
 from kmapp.web.site_search.stored_searches import record_search
 from kmapp.web.statistics.daily import record_days
-from memory.actions.exports import record_export
+from memory.actions.record_export import record_export
 from memory.actions.settings import update_policy
 from memory.models import (
     BulkPart,

@@ -12,7 +12,7 @@ from django.db import connections
 
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
-from kmapp.ledger.sealed_changes import commit_cache
+from kmapp.ledger.verified_commit_cache import commit_cache
 from tests import makers
 from tests.agent import Agent
 from tests.databases import clone, drop, use_database

@@ -19,7 +19,7 @@ from kmapp.ledger.read_verification import (
     withhold_mismatches,
     withhold_states,
 )
-from kmapp.ledger.sealed_changes import commit_cache
+from kmapp.ledger.verified_commit_cache import commit_cache
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
 from knowledge.retrieval import verify_chunks

@@ -16,7 +16,7 @@ from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sh
 from context.summaries.extractive import extract_sources, summarise_query, summarise_text
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.erasure_locks import lock_for_erasure, lock_remaining
 from kmapp.database.steady_clock import SteadyTime

@@ -8,11 +8,11 @@ from typing import Any
 from uuid import UUID
 
 from context.actions.conversation_summaries import build_stored_summary, find_summary
-from context.actions.message_results import build_new_results, find_archived_results
+from context.actions.match_archived_results import build_new_results, find_archived_results
 from context.actions.record_call import record_call
-from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
+from context.archives.tool_result_selection import find_archive_id, list_older_slots, slot_position
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
+from context.assembly.budget_enforcement import BudgetExceeded, Draft, fit_into_budget, slot_key
 from context.assembly.messages import (
     SYSTEM,
     Message,
@@ -34,17 +34,17 @@ from context.assembly.stage_data import (
     build_retrieval_request,
 )
 from context.assembly.token_counts import count_message, count_messages
-from context.assembly.tool_offer import offer_tools
+from context.assembly.tool_profiles import offer_tools
 from context.assembly.variant_assignment import assign_variant
 from context.models import ContextSettings, ContextSummary, ToolResultArchive
 from context.models.archives import NewResult
-from context.reports.body_digests import body_digest
+from context.reports.call_part_digests import body_digest
 from context.reports.call_report import build_report
 from kmapp.accounts.acting import acting
 from kmapp.database.erasure_locks import lock_for_copy, lock_remaining
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is cleared
 RULES_RESERVE = 2_000  # tokens for the text of rules
@@ -202,7 +202,7 @@ def _may_exceed_budget(request: AssemblyRequest, size: int, policy: AssemblyPoli
     """Return whether more than the retrieved texts may have to be dropped."""
     tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
     size += sum(tool.tokens for tool in tools)
-    size += sum(tokens.count_tokens(section.text) for section in request.sections)
+    size += sum(token_counter.count_tokens(section.text) for section in request.sections)
     return size + RULES_RESERVE > request.window - request.reserve
 
 

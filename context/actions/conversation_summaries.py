@@ -15,7 +15,7 @@ from context.actions.model_summaries import (
 from context.assembly.prompt_inputs import StoredSummary
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
-from context.reports.body_digests import encode_json, salted_digest
+from context.reports.call_part_digests import encode_json, salted_digest
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.security.pii import redact
 

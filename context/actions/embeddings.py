@@ -13,8 +13,8 @@ from context.models.archives import COLLECTION
 from kmapp.outbox.registry import RetryLater
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_passages import Passage, Template
 from kmapp.search.embedding_sources import register_source
+from kmapp.search.passage_templates import Passage, Template
 
 EXAMPLE = 80  # characters
 MAX_SECONDS = 60  # until no further archive of a job is started

@@ -19,11 +19,11 @@ from context.models import (
     ToolResultArchive,
 )
 from kmapp.accounts.erasure_registry import register_erase_handler
-from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.database.erasure_locks import lock_for_erasure
 from kmapp.database.ids import get_uuid7_time
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.id_arrays import IdArray
+from kmapp.database.server_response_timeout import extend_statement_timeout
+from kmapp.search.id_array_lookup import IdArray
 
 FULL_SCAN = 60  # seconds for a scan of all parts of the account
 # Bodies that only these inputs and summaries refer to.

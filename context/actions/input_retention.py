@@ -15,7 +15,7 @@ from context.models import (
 )
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
-from kmapp.database.client_statement_timeout import extend_statement_timeout
+from kmapp.database.server_response_timeout import extend_statement_timeout
 from kmapp.database.steady_clock import steady_time
 
 BATCH = 1_000

@@ -6,16 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from context.actions.archives import store_archives
-from context.actions.message_results import build_new_results, find_archived_results
-from context.archives.placeholder_swap import (
+from context.actions.match_archived_results import build_new_results, find_archived_results
+from context.archives.placeholders import render_placeholder
+from context.archives.retrieval import readable_archives
+from context.archives.tool_result_selection import (
     build_replacements,
     find_references,
     list_older_slots,
     list_oversized_slots,
     slot_position,
 )
-from context.archives.placeholders import render_placeholder
-from context.archives.retrieval import readable_archives
 from context.assembly.messages import Message, list_slots, replace_texts
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import ArchiveScope

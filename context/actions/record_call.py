@@ -12,7 +12,7 @@ from context.actions.archives import store_archives
 from context.actions.conversation_summaries import store_summary
 from context.actions.model_summaries import initial_reason
 from context.archives.erasure_lookup_keys import collect_lookup_keys
-from context.assembly.budget import slot_key
+from context.assembly.budget_enforcement import slot_key
 from context.assembly.messages import Message
 from context.assembly.prompt_inputs import Snippet
 from context.assembly.stage_data import (
@@ -28,7 +28,7 @@ from context.models import (
     ContextInput,
     ContextSettings,
 )
-from context.reports.body_digests import body_digest, encode_json
+from context.reports.call_part_digests import body_digest, encode_json
 from context.reports.call_report import SECTIONS, calculate_cost, list_called_tools, tokens_by_tool
 from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy
-from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
+from context.assembly.budget_enforcement import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.prompt_fence import create_nonce
 from context.assembly.prompt_inputs import CallInput, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.retrieval import retrieve

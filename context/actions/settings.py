@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording

@@ -12,7 +12,7 @@ from context.assembly.prompt_inputs import ANTHROPIC, OPENAI, Section
 from context.assembly.retrieval import SOURCES
 from context.assembly.retrieval_request import MAX_QUERY_LENGTH
 from context.assembly.stage_data import AssemblyRequest
-from context.assembly.tool_offer import GROUPS, PROFILES
+from context.assembly.tool_profiles import GROUPS, PROFILES
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope

@@ -21,8 +21,8 @@ from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 
 MAX_TOKENS = 2_000_000_000

@@ -27,8 +27,8 @@ from context.models.comparisons import KINDS
 from context.reports.token_change_distribution import Bucket, Distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.serializers import IdField, Typed
+from kmapp.api.typed_dict_schemas import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 
 COMPONENT_NAMES.update(

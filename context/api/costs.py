@@ -23,8 +23,8 @@ from context.reports.costs import (
 from context.reports.possible_savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.serializers import IdField, Typed
+from kmapp.api.typed_dict_schemas import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 
 

@@ -17,7 +17,7 @@ from context.actions.replays import (
 )
 from context.api.assemble_input import MAX_TOKENS, READ_SCOPES, check_policy
 from context.api.response_types import Replayed
-from context.assembly.tool_offer import PROFILES
+from context.assembly.tool_profiles import PROFILES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope

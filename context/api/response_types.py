@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
 from context.assembly.prompt import RenderedSection
-from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
+from kmapp.api.typed_dict_schemas import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
 
 COMPONENT_NAMES[RenderedSection] = "AssembledSection"
 

@@ -19,13 +19,13 @@ from context.api.response_types import (
 )
 from context.archives.retrieval import ArchiveMatch, LoadedPassages
 from context.assembly import token_counts
-from context.assembly.budget import EXTRACTIVE
+from context.assembly.budget_enforcement import EXTRACTIVE
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages, join_texts
 from context.assembly.stage_data import Recorded
 from context.models import ContextCostReport, ToolResultArchive
-from kmapp.api.response_types import serialize_as
-from kmapp.text import tokens
+from kmapp.api.typed_dict_schemas import serialize_as
+from kmapp.text import token_counter
 
 
 def serialize_archive(row: ToolResultArchive) -> Archive:
@@ -38,7 +38,7 @@ def serialize_range(row: ToolResultArchive, start: int | None, end: int | None) 
     last = row.result_length if end is None else min(end, row.result_length)
     text = row.result_full[first:last]
     part = "whole" if len(text) == row.result_length else "range"
-    place = {"part": part, "start": first, "end": last, "tokens": tokens.count_tokens(text)}
+    place = {"part": part, "start": first, "end": last, "tokens": token_counter.count_tokens(text)}
     return _serialize_loaded(row, content=text, passages=[], decisions=[], **place)
 
 

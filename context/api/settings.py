@@ -16,8 +16,8 @@ from context.models import ContextSettings
 from context.models.settings import MAX_RETENTION_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 
 

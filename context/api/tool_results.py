@@ -8,9 +8,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from context.actions.archive_and_load_results import prepare_messages
 from context.actions.archives import store_archives
 from context.actions.insert_placeholders import Preparation, restore_placeholders
-from context.actions.prepare_messages import prepare_messages
 from context.api import serialize
 from context.api.agent_tools import build_load_tool
 from context.api.request_serializers import (
@@ -49,7 +49,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import TooLarge
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 
 class Results(AgentView):
@@ -82,7 +82,7 @@ class Results(AgentView):
         new_result = _parse_result(
             params, result if isinstance(result, str) else encode_json(result)
         )
-        token_count = tokens.count_tokens(new_result.text)
+        token_count = token_counter.count_tokens(new_result.text)
         with acting(self.account):
             settings = ContextSettings.objects.get_or_default(self.account)
             threshold = params.get("threshold", settings.threshold_of(new_result.tool_name))
@@ -100,7 +100,7 @@ class Results(AgentView):
             body = {
                 "archived": True,
                 "content": text,
-                "tokens": {"before": token_count, "after": tokens.count_tokens(text)},
+                "tokens": {"before": token_count, "after": token_counter.count_tokens(text)},
                 "archive": serialize.serialize_archive(row),
             }
             return self.seal(Response(body, status=201 if new_ids else 200))

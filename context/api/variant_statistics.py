@@ -12,7 +12,7 @@ from context.reports.costs import Period
 from context.reports.variant_statistics import VariantFigures, list_variant_figures
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import ParsedAnswer, serialize_as
+from kmapp.api.typed_dict_schemas import ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 
 

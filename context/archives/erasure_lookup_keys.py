@@ -11,7 +11,7 @@ from uuid import UUID
 from context.archives.placeholders import TOOL, find_named_archives
 from context.assembly.messages import Message, ToolCall, index_calls, list_slots
 from context.models.archives import sent_sha256
-from context.reports.body_digests import encode_json
+from context.reports.call_part_digests import encode_json
 
 MAX_IDS = 20  # in a result, and in its calls, because a listing may name thousands
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

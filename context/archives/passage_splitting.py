@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kmapp.search.embedding_passages import estimate_tokens
+from kmapp.search.passage_templates import estimate_tokens
 
 PASSAGE_TOKENS = 320  # estimated tokens: the embedding model reads 400, including the template
 MAX_CHARACTERS = 1_200  # characters, because the estimate fails for text without words

@@ -24,13 +24,13 @@ from kmapp.search.candidate_signals import Candidate, Query
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
-from kmapp.search.word_queries import (
+from kmapp.search.word_search import (
     WeightedTerms,
     count_terms,
     find_best_by_words,
     load_weighted_terms,
 )
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.text.terms import chinese_share, extract_terms
 
 CANDIDATES = 50
@@ -102,7 +102,7 @@ class LoadedPassages:
 
     @property
     def tokens(self) -> int:
-        return tokens.count_tokens(self.text)
+        return token_counter.count_tokens(self.text)
 
 
 @dataclass(kw_only=True)
@@ -137,9 +137,9 @@ def load_passages(
     passages = split_passages(archive.result_full)
     scores = _scores(passages, question.text, query_vector, cosines)
     header = passages_header(pk, archive.language) if has_header else ""
-    room = max_tokens - tokens.count_tokens(header)
+    room = max_tokens - token_counter.count_tokens(header)
     selected = select_passages(
-        passages, scores, question.text, max_tokens=room, count=tokens.count_tokens
+        passages, scores, question.text, max_tokens=room, count=token_counter.count_tokens
     )
     while True:
         scored = [(each.passage, each.score) for each in selected]

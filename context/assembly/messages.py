@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
-from context.assembly.tool_arguments import decode_arguments
+from context.assembly.tool_argument_decoding import decode_arguments
 
 Message = Mapping[str, Any]
 Path = tuple[int | str, ...]

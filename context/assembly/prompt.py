@@ -14,8 +14,8 @@ from context.assembly import prompt_fence
 from context.assembly.messages import Message, split_turns
 from context.assembly.prompt_inputs import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
-from context.assembly.tool_offer import OfferedTool, tool_name
-from kmapp.text import tokens
+from context.assembly.tool_profiles import OfferedTool, tool_name
+from kmapp.text import token_counter
 
 SEPARATOR = "\n\n"
 RULES = "rules"
@@ -64,7 +64,7 @@ def build_parts(sections: Sequence[Section], *, stable: bool) -> list[RenderedSe
     text, before = "", 0
     for section in sections:
         text += (SEPARATOR if parts else "") + section.text
-        size = MESSAGE_OVERHEAD + tokens.count_tokens(text)
+        size = MESSAGE_OVERHEAD + token_counter.count_tokens(text)
         added = size - before
         parts.append(
             RenderedSection(name=section.name, text=section.text, tokens=added, stable=stable)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context.assembly.messages import Message
 from context.assembly.prompt_fence import Item, render_item
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 OPENAI, ANTHROPIC = "openai", "anthropic"
 
@@ -42,7 +42,7 @@ class Snippet:
 
     @property
     def tokens(self) -> int:
-        return tokens.count_tokens(render_item(self.item) + "\n")
+        return token_counter.count_tokens(render_item(self.item) + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,15 +14,15 @@ from uuid import UUID
 
 import structlog
 
-from context.assembly.prompt_inputs import RuleOutcome, Snippet
-from context.assembly.remote_retrieval import search_remote
-from context.assembly.retrieval_request import REMOTE_SOURCES, RetrievalRequest
-from context.assembly.snippets import (
+from context.assembly.build_snippets import (
     knowledge_snippet,
     lore_snippet,
     memory_snippet,
     rule_citation,
 )
+from context.assembly.prompt_inputs import RuleOutcome, Snippet
+from context.assembly.remote_retrieval import search_remote
+from context.assembly.retrieval_request import REMOTE_SOURCES, RetrievalRequest
 from context.assembly.source_deadline import limit_source
 from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting

@@ -10,7 +10,7 @@ from dataclasses import replace
 from context.archives.passage_selection import find_best_sentences, weigh_terms
 from context.archives.passage_splitting import TextPassage
 from context.assembly.prompt_inputs import Snippet
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.text.terms import extract_terms
 
 # Tokens to which a text is shortened at most. With fewer, more texts fit, but more of them lose the
@@ -43,17 +43,17 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
 def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
     """Return excerpts of about equal size, which fit into the limit together if they can."""
     weights = weigh_terms(query, [frozenset(extract_terms(snippet.text)) for snippet in candidates])
-    tags = [snippet.tokens - tokens.count_tokens(snippet.text) for snippet in candidates]
+    tags = [snippet.tokens - token_counter.count_tokens(snippet.text) for snippet in candidates]
     max_tokens = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
     return [_shorten(snippet, weights, max_tokens) for snippet in candidates]
 
 
 def _shorten(snippet: Snippet, weights: Mapping[str, float], max_tokens: int) -> Snippet:
     text = snippet.text
-    if tokens.count_tokens(text) <= max_tokens:
+    if token_counter.count_tokens(text) <= max_tokens:
         return snippet
     best = find_best_sentences(
-        TextPassage(0, len(text), text), weights, max_tokens, tokens.count_tokens
+        TextPassage(0, len(text), text), weights, max_tokens, token_counter.count_tokens
     )
     if best.text.strip() == text.strip():
         return snippet

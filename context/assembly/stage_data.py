@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.budget import Draft
+from context.assembly.budget_enforcement import Draft
 from context.assembly.messages import Message, message_text
 from context.assembly.prompt_inputs import CallInput, Section
 from context.assembly.retrieval_request import RetrievalRequest
-from context.assembly.tool_offer import tool_name
+from context.assembly.tool_profiles import tool_name
 from context.models import ContextSettings
 from context.models.archives import ArchiveScope, NewResult
 from kmapp.accounts.actors import Actor

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context.assembly.messages import Message, content_parts, list_calls
-from kmapp.text.tokens import count_tokens
+from kmapp.text.token_counter import count_tokens
 
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 MESSAGE_OVERHEAD = 4  # tokens of a message besides its content

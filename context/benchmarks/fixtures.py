@@ -10,7 +10,7 @@ from django.utils import timezone
 from context.models import ContextCostReport
 from context.reports.call_report import SECTIONS
 from kmapp.accounts.models import Account
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 MESSAGES, TOKENS, TOOLS = 200, 100_000, 60
 WORDS = ("kiln", "tea", "room", "pond", "hill", "morning", "bread", "茶室", "窑炉", "清晨", "钥匙")
@@ -66,7 +66,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def count_tokens(messages: Sequence[dict[str, Any]]) -> int:
-    return sum(tokens.count_tokens(message["content"] or "") for message in messages)
+    return sum(token_counter.count_tokens(message["content"] or "") for message in messages)
 
 
 def fill_reports(account: Account, number: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from context.archives.history_tool_prompts import PARAGRAPHS
 from context.assembly.token_counts import count_messages
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 TURNS = 10
 RESULT_LENGTH = 50_000  # characters of one result
@@ -156,7 +156,7 @@ def _count_turns(turns: list[_Turn], past: list[str], loads: list[str]) -> tuple
     for number, turn in enumerate(turns):
         earlier = [m for index in range(number) for m in turns[index].messages(past[index])]
         count = count_messages([system, *earlier, *turn.messages(turn.result)[:-1]])
-        costs.append(count + (tokens.count_tokens(loads[number]) if loads else 0))
+        costs.append(count + (token_counter.count_tokens(loads[number]) if loads else 0))
     return tuple(costs)
 
 

@@ -6,9 +6,9 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
+from context.assembly.build_snippets import knowledge_snippet
 from context.assembly.prompt_inputs import Snippet
 from context.assembly.snippet_excerpts import select_snippets
-from context.assembly.snippets import knowledge_snippet
 from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import extract_terms

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.archives.placeholders import MAX_SOURCES, Archived
 from kmapp.accounts.models import AccountQuerySet, M, SealedModel
-from kmapp.database.content_digests import keyed_digest, keyed_digests
+from kmapp.database.keyed_digests import keyed_digest, keyed_digests
 from kmapp.errors import NotFound
 
 COLLECTION = "context.archive"  # of term postings and of passage vectors

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.archives import NewestFirstQuerySet
 from kmapp.accounts.models import AccountOwned, SameAccountKey
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 
 
 class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.calls import ContextCostReport
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
-from kmapp.outbox.background_evaluation import BackgroundEvaluation
+from kmapp.outbox.background_evaluation_model import BackgroundEvaluation
 
 
 class ContextComparison(BackgroundEvaluation):

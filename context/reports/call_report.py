@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from context.assembly.budget import Draft, MessageRow
+from context.assembly.budget_enforcement import Draft, MessageRow
 from context.assembly.messages import list_calls
 from context.assembly.prompt import RenderedSection, count_section_tokens, prefix_digest
 from context.assembly.prompt_inputs import Snippet

@@ -12,7 +12,7 @@ from typing import Any
 from context.archives.placeholders import fold_text
 from context.assembly.messages import Message, message_text, split_turns
 from context.assembly.prompt_fence import escape_tags
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.text.terms import extract_terms
 
 MIN_LENGTH, MAX_LENGTH = 200, 500  # characters of a summary
@@ -131,7 +131,7 @@ def summarise_turns(messages: Sequence[Message], language: str, max_tokens: int)
         return "\n".join([head, *omitted, *lines[first:]])
 
     def fits(first: int) -> bool:
-        return tokens.count_tokens(render(first)) <= max_tokens
+        return token_counter.count_tokens(render(first)) <= max_tokens
 
     if fits(0):
         return render(0)

@@ -7,7 +7,7 @@ from context.assembly.messages import Message, message_text
 from context.assembly.prompt_fence import escape_tags
 from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
 from kmapp.security.prompt_injection import detect_flags
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.text.terms import chinese_share
 from memory.extraction.conversation import Message as ConversationMessage
 from memory.extraction.conversation import render_transcript
@@ -65,7 +65,7 @@ def parse_result_summary(raw: str, prompt: str, source: str) -> str:
 def parse_conversation_summary(raw: str, prompt: str, source: str, max_tokens: int) -> str:
     """Return the summary of a conversation of at most `max_tokens`. Raises InvalidResponse."""
     summary = escape_tags(_parse_summary(raw, prompt, source))
-    if not 0 < (size := tokens.count_tokens(summary)) <= max_tokens:
+    if not 0 < (size := token_counter.count_tokens(summary)) <= max_tokens:
         raise InvalidResponse(f"the summary has {size} tokens, not 1 to {max_tokens}")
     return summary
 

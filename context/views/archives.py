@@ -19,7 +19,7 @@ from context.views.settings import save_form_values
 from kmapp.accounts.erasure_registry import prepare_erasure
 from kmapp.accounts.permissions import Permission
 from kmapp.search.models import Vector
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
@@ -62,7 +62,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "passages": _best_passages(row, query) if query else [],
         "text": row.result_full[:MAX_CHARACTERS],
         "left_out": max(0, row.result_length - MAX_CHARACTERS),
-        "whole_tokens": tokens.count_tokens(row.result_full),
+        "whole_tokens": token_counter.count_tokens(row.result_full),
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
         "embedding": _find_embedding_state(account_id, pk),
         "names": list_actor_names([row.created_by]),

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from context.actions.replays import RecordedCall, load_recorded_calls, replay
-from context.assembly.budget import Draft, MessageRow
+from context.assembly.budget_enforcement import Draft, MessageRow
 from context.assembly.messages import (
     list_answered_ids,
     list_calls,

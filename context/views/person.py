@@ -8,14 +8,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from context.reports.person_records import count_rows, export_person
+from context.reports.personal_data_export import count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from context.views.sessions import read_id
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import NotFound
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
-from memory.actions.exports import record_export
+from memory.actions.record_export import record_export
 from memory.models import MemoryExport
 
 LABELS = {

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
-from context.assembly.tool_offer import PROFILES
+from context.assembly.tool_profiles import PROFILES
 from context.reports import report_labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from interop.benchmarks.temporary_product import Product
-from interop.hindsight.bank_views import PROFILE_KIND
+from interop.hindsight.base_views import PROFILE_KIND
 from interop.langgraph.items import AGENT, native_filters
 
 LIMIT = 10

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from interop.field_validation import field_error
-from interop.hindsight.bank_views import BankView, build_profile_memory
+from interop.hindsight.base_views import BankView, build_profile_memory
 
 TRAITS = ("skepticism", "literalism", "empathy")
 DEFAULT_TRAIT = 3

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from interop.hindsight.bank_views import BankView
+from interop.hindsight.base_views import BankView
 from interop.hindsight.retain import document_filter
 from kmapp.errors import NotFound
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from drf_spectacular.utils import extend_schema
 
-from interop.hindsight.bank_views import BankReport
+from interop.hindsight.base_views import BankReport
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
 from kmapp.ledger.read_verification import withhold_mismatches

@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
 from interop.field_validation import field_error, read_texts
-from interop.hindsight.bank_views import PROFILE_KIND, BankReport, BankView
+from interop.hindsight.base_views import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.serialize import EXPERIENCE, OBSERVATION, fact_type, serialize_memory
 from kmapp.ledger.read_verification import withhold_mismatches
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filter_expressions import MAX_VALUES
@@ -123,7 +123,7 @@ def _within_tokens(hits: Sequence[Mapping[str, Any]], budget: Any) -> list[Mappi
         raise field_error("max_tokens", "must be a positive number")
     fitting = []
     for hit in hits:
-        left -= tokens.count_tokens(hit["text"])
+        left -= token_counter.count_tokens(hit["text"])
         if left < 0:
             break
         fitting.append(hit)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Count, Min, QuerySet
 from drf_spectacular.utils import extend_schema
 
-from interop.hindsight.bank_views import BankReport
+from interop.hindsight.base_views import BankReport
 from kmapp.errors import NotFound
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from memory.actions.follow_up_jobs import EMBED

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from context.assembly.build_snippets import memory_trust
 from context.assembly.prompt_fence import Item, create_nonce, render_block
-from context.assembly.snippets import memory_trust
 from interop.field_validation import field_error, read_texts
 from interop.hindsight.memories import Recall
 from interop.hindsight.serialize import NO_USAGE, fact_type

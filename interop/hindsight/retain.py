@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from interop.field_validation import field_error, read_texts
-from interop.hindsight.bank_views import BankView
+from interop.hindsight.base_views import BankView
 from interop.hindsight.serialize import NO_USAGE, OWN_FIELDS
 from interop.native_client import NativeResponse
 from kmapp.accounts.acting import acting

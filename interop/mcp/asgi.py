@@ -9,7 +9,7 @@ django.setup()
 
 from interop.mcp.http_application import application as build_application  # noqa: E402 - needs the apps
 from kmapp.runtime import tracing  # noqa: E402
-from kmapp.runtime.readiness import announce_ready  # noqa: E402
+from kmapp.runtime.readiness_file import announce_ready  # noqa: E402
 
 application = build_application()
 tracing.start("mcp")

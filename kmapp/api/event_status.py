@@ -12,10 +12,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import READ_AND_WRITE_SCOPES, Scope
 from kmapp.api.permissions import require_scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
-from kmapp.outbox.job_results import load_outcome
+from kmapp.outbox.job_result_registry import load_outcome
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 

@@ -29,8 +29,8 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.views import AlwaysJSON
+from kmapp.ledger.chain_deviations import find_deviation, find_unsigned_since
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
-from kmapp.ledger.checkpoint_status import find_deviation, find_unsigned_since
 from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.providers import breaker
 from kmapp.runtime.cache_backend import valkey_cache

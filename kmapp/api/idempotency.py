@@ -27,8 +27,8 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.api.errors import translate_error
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
+from kmapp.database.keyed_digests import keyed_digest, matches_digest
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
 

@@ -106,7 +106,7 @@ def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -
 class BodyLimit(Middleware):
     """Refuse API bodies that are too large; read chunked ones up to the limit.
 
-    Django treats a body without Content-Length as empty. Pages have `kmapp.web.upload_limits`.
+    Django treats a body without Content-Length as empty. Pages have `kmapp.web.body_size_limit`.
     """
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:

@@ -11,8 +11,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
-from kmapp.api.request_limits import limit_schema, unknown_fields_schema
-from kmapp.api.response_types import described
+from kmapp.api.json_schema_limits import limit_schema, unknown_fields_schema
+from kmapp.api.typed_dict_schemas import described
 from kmapp.api.variant_header import TAGS, VARIANT
 
 Direction = Literal["request", "response"]

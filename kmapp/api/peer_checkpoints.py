@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import ParsedAnswer
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import ParsedAnswer
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.checkpoint_copies import CopyFailed, parse_records

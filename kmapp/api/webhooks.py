@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.notifications.webhooks.actions import create_webhook, delete_webhook, update_webhook

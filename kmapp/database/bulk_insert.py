@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Model
 
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, account_ids
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
-from kmapp.ledger.checkpoint_status import find_deviation, find_last_signed
+from kmapp.ledger.chain_deviations import find_deviation, find_last_signed
 from kmapp.ledger.signing import (
     Statement,
     append_statements,

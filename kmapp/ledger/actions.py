@@ -14,11 +14,11 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, SealedModel
 from kmapp.database.advisory_locks import ADVISORY_LOCK_SQL
 from kmapp.database.bulk_insert import insert_rows, mark_inserted
-from kmapp.database.cursors import prepared_cursor
 from kmapp.database.ids import uuid7
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.ledger.canonical import SALT_BYTES, digest, digest_encoded, encode_canonical
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, GENESIS_HASH, build_hash_prefix
-from kmapp.ledger.checkpoint_status import ChainDeviation, find_last_signed
+from kmapp.ledger.chain_deviations import ChainDeviation, find_last_signed
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account

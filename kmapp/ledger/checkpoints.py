@@ -14,8 +14,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.accounts.models import account_ids
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, ChainProblem, Head, verify_links
+from kmapp.ledger.chain_deviations import find_last_signed, find_newest_checkpoint, load_heads
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
-from kmapp.ledger.checkpoint_status import find_last_signed, find_newest_checkpoint, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import (
     Statement,

@@ -22,7 +22,7 @@ from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger import models
 from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch
-from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_changes
+from kmapp.ledger.verified_commit_cache import SealedChanges, is_sealed, load_sealed_changes
 
 Reason = Mismatch.Reason
 R = TypeVar("R", bound=SealedModel)

@@ -11,7 +11,7 @@ from django.db.models import F, Func, IntegerField, Sum, Window
 from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash, verify_links
-from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
+from kmapp.ledger.chain_deviations import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit, Seal
 
 BLOCK_COMMITS = 2000  # commits a transaction

@@ -12,8 +12,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
 from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.chain import Head
-from kmapp.ledger.checkpoint_status import load_heads
-from kmapp.management.account_options import list_all_accounts
+from kmapp.ledger.chain_deviations import load_heads
+from kmapp.management.account_lookup import list_all_accounts
 
 REMOVED = "removed"
 ERASED_SQL = """

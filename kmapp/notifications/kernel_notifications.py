@@ -16,7 +16,7 @@ from kmapp.notifications.kernel_kinds import (
     REFUSALS,
 )
 from kmapp.outbox.registry import Job, register_failure_observer
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 
 REPEAT_SECONDS = 60  # seconds in which this process records the same refusal once
 

@@ -10,8 +10,8 @@ from uuid import UUID
 from django.db import transaction
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import prepared_cursor
 from kmapp.database.ids import uuid7
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.outbox.models import OutboxEvent
 from kmapp.outbox.registry import list_subscribers

@@ -1,7 +1,7 @@
 """The embedding models in use, cached in the process."""
 
 from kmapp.providers.models import EmbeddingModel
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 
 CACHE_SECONDS = 5.0
 _cache: TtlCache[list[EmbeddingModel]] = TtlCache(max_entries=1)

@@ -11,8 +11,8 @@ from prometheus_client import multiprocess
 
 from kmapp.runtime import env, tracing
 from kmapp.runtime.metrics_files import delete_metrics_of_ended_processes
-from kmapp.runtime.readiness import announce_ready
-from kmapp.text import tokens, word_vectors
+from kmapp.runtime.readiness_file import announce_ready
+from kmapp.text import token_counter, word_vectors
 
 # A socket of the supervisor, which outlives this process, or one of our own.
 _descriptor = env.text("WEB_DESCRIPTOR")
@@ -48,7 +48,7 @@ def when_ready(_server: Any) -> None:
     """Load every view before the fork and freeze all objects, so that their memory is shared."""
     import_module(settings.ROOT_URLCONF)
     # These tables take 148 MB and 45 MB, once for all processes.
-    tokens.count_tokens("load the tables")
+    token_counter.count_tokens("load the tables")
     word_vectors.compare_words(["load"], [["vectors"]])
     gc.collect()
     gc.freeze()

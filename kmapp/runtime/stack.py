@@ -22,7 +22,7 @@ from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
-from kmapp.runtime.readiness import VARIABLE
+from kmapp.runtime.readiness_file import VARIABLE
 
 QUEUES = "default,embedding,extraction,clustering,sweep"
 BACKLOG = 2048  # connections that wait while a process is replaced or restarted

@@ -9,7 +9,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
 from kmapp.database.ids import IdText
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

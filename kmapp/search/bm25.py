@@ -1,6 +1,6 @@
 """BM25, the lexical score.
 
-`kmapp.search.postings` computes the same sums over arrays; a test compares both.
+`kmapp.search.posting_scores` computes the same sums over arrays; a test compares both.
 """
 
 import math

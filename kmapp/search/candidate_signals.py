@@ -18,8 +18,8 @@ from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
 from kmapp.search.signal_weights import Signals
-from kmapp.search.similar_words import compute_similar_coverage
-from kmapp.text.ranking_features import asks_for_time, compute_ranking_features
+from kmapp.search.similar_word_coverage import compute_similar_coverage
+from kmapp.text.query_independent_features import asks_for_time, compute_ranking_features
 from kmapp.text.terms import chinese_share, find_first_term
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.

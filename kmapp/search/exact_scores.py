@@ -9,9 +9,9 @@ from typing import Any
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search.allowed_objects import Collection
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.word_queries import WeightedTerms, score_by_words
+from kmapp.search.word_search import WeightedTerms, score_by_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

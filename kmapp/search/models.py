@@ -137,7 +137,7 @@ class IndexedDocument(CollectionRow):
 
 
 class PackedPostings(CollectionRow):
-    """One term in a block of documents, as an array; see `kmapp.search.postings`."""
+    """One term in a block of documents, as an array; see `kmapp.search.posting_scores`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "term", "block")
     # Without a constraint: checking it for each row takes half as long as writing it. Row-level

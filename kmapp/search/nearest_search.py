@@ -14,7 +14,7 @@ from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.scan_limits import is_scan_faster
+from kmapp.search.scan_method_choice import is_scan_faster
 
 
 def find_nearest(

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.array_tables import NUMBER, ArrayTable, Key, build_lock_name
-from kmapp.search.postings import BLOCK, POSTING, pack
+from kmapp.search.packed_array_tables import NUMBER, ArrayTable, Key, build_lock_name
+from kmapp.search.posting_scores import BLOCK, POSTING, pack
 from kmapp.search.vector_code_packing import remove_packed_codes
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one

@@ -10,16 +10,16 @@ from uuid import UUID
 
 import numpy as np
 
-from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import IdText
+from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search import nearest_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.array_tables import unpack_numbers
-from kmapp.search.id_arrays import IdArray
-from kmapp.search.postings import Numbers
+from kmapp.search.id_array_lookup import IdArray
+from kmapp.search.packed_array_tables import unpack_numbers
+from kmapp.search.posting_scores import Numbers
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.scan_limits import compute_scan_limit, load_statistics
+from kmapp.search.scan_method_choice import compute_scan_limit, load_statistics
 from kmapp.search.vector_codes import Coder
 
 MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster

@@ -13,19 +13,19 @@ import numpy as np
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.array_tables import (
+from kmapp.search.models import CodeCentre, PackedCodes
+from kmapp.search.packed_array_tables import (
     COLLECTION,
     ArrayTable,
     CollectionKey,
     Key,
     build_lock_name,
 )
-from kmapp.search.models import CodeCentre, PackedCodes
-from kmapp.search.postings import BLOCK
+from kmapp.search.posting_scores import BLOCK
 from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 
 MAX_CODED = 1_024  # documents of one transaction

@@ -8,8 +8,8 @@ from django.db import connection
 from pgvector.django import HalfVectorField
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import prepared_cursor
 from kmapp.database.ids import uuid7
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.search.models import Vector
 
 

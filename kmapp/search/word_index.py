@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db import transaction
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.posting_packing import purge_removed
 from kmapp.text.terms import extract_terms
 

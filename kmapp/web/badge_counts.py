@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from kmapp.accounts.acting import current_account_id
-from kmapp.database.queryset_counts import count_querysets
+from kmapp.database.combined_counts import count_querysets
 from kmapp.web.http import WebRequest
 
 _CEILING = 100  # rows that are counted; the count of more is shown as 99+

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from kmapp.database.queryset_counts import count_querysets
+from kmapp.database.combined_counts import count_querysets
 
 MAX_FIGURE = 10_000  # rows that are counted; the figure of more is shown as 9999+
 

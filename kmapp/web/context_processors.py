@@ -10,7 +10,7 @@ from django.utils.functional import SimpleLazyObject
 
 from kmapp.accounts.models import User
 from kmapp.accounts.permissions import Permission
-from kmapp.management.demo.actions import is_empty
+from kmapp.management.demo.load_demo import is_empty
 from kmapp.web import navigation
 from kmapp.web.http import WebRequest, as_web_request, find_page_url
 

@@ -23,7 +23,7 @@ from kmapp.accounts.permissions import Permission, Role, find_lowest_role, list_
 from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import Conflict, Denied, DomainError, NotFound
 from kmapp.notifications.notification_line import ACCOUNT_PARAMETER
-from kmapp.web import notices
+from kmapp.web import success_messages
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.error_views import method_not_allowed, render_error, signed_out
 from kmapp.web.http import WebRequest, as_web_request
@@ -178,7 +178,7 @@ def _run_in_transaction(request: WebRequest, view: PageView) -> HttpResponseBase
             answer = answer.then()
     if isinstance(answer, HttpResponse) and request.htmx:
         with acting(request.account_id):
-            notices.append_notices(request, answer)
+            success_messages.append_notices(request, answer)
     return answer
 
 

@@ -14,7 +14,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
 from kmapp.web.http import WebRequest
-from kmapp.web.notices import notify_success
+from kmapp.web.success_messages import notify_success
 
 
 def fragment(request: WebRequest, template: str, name: str) -> str:

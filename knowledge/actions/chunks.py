@@ -10,7 +10,7 @@ from uuid import UUID
 from kmapp.database.ids import uuid7
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
 from kmapp.search.word_index import index_documents, remove_documents
 from knowledge.chunking import Chunk

@@ -7,8 +7,8 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_passages import Template, render_parts
 from kmapp.search.embedding_sources import register_source
+from kmapp.search.passage_templates import Template, render_parts
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.retrieval.cache_version import invalidate_cache

@@ -9,12 +9,12 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.client_statement_timeout import extend_statement_timeout
+from kmapp.database.server_response_timeout import extend_statement_timeout
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.vector_storage import drop_vectors
 from kmapp.search.word_index import remove_documents
 from knowledge.actions.images import IMAGES, delete_unused_images

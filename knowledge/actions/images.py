@@ -15,8 +15,8 @@ from PIL import Image, UnidentifiedImageError
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.database.client_statement_timeout import extend_statement_timeout
 from kmapp.database.raw_sql import fetch_all
+from kmapp.database.server_response_timeout import extend_statement_timeout
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.errors import Invalid, TooLarge
 from knowledge.actions.virus_scan import refuse_infected

@@ -12,8 +12,8 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from knowledge.actions.archive_members import list_archived_files
 from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
+from knowledge.actions.list_archive_files import list_archived_files
 from knowledge.actions.parsing_jobs import enqueue_parsing
 from knowledge.actions.prepare_delivery import (
     DeliveredFile,

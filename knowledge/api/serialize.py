@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.search.variants import Variant
 from kmapp.security.prompt_injection import detect_flags
 from knowledge.api.response_types import (

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
 from kmapp.ledger.actions import Recording, recording

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from knowledge.api import lore, search, sources
+from knowledge.api import lore_evaluation, search, sources
 
 urlpatterns = [
     path("v1/knowledge/ingest", sources.Ingest.as_view(), name="api_ingest"),
@@ -11,5 +11,5 @@ urlpatterns = [
     path("v1/knowledge/sources", sources.Sources.as_view(), name="api_sources"),
     path("v1/knowledge/sources/<uuid:pk>", sources.Source.as_view(), name="api_source"),
     path("v1/knowledge/documents/<uuid:pk>", sources.Document.as_view(), name="api_document"),
-    path("v1/knowledge/lorebook/evaluate", lore.EvaluateLore.as_view(), name="api_lore"),
+    path("v1/knowledge/lorebook/evaluate", lore_evaluation.EvaluateLore.as_view(), name="api_lore"),
 ]

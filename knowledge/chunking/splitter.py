@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from itertools import accumulate, takewhile
 
-from kmapp.search.embedding_passages import estimate_tokens
+from kmapp.search.passage_templates import estimate_tokens
 from knowledge.chunking.headings import (
     HeadingSection,
     split_markdown_sections,

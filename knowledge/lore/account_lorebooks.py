@@ -12,7 +12,7 @@ from kmapp.ledger.read_verification import (
     verify_rows,
     withhold_mismatches,
 )
-from kmapp.search.embedding_passages import estimate_tokens
+from kmapp.search.passage_templates import estimate_tokens
 from knowledge.lore.lorebook_evaluation import (
     Entry,
     TriggerResult,

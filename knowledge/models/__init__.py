@@ -1,3 +1,4 @@
+from knowledge.models.comparison_questions import KnowledgeQuestion
 from knowledge.models.documents import (
     ChunkQuerySet,
     DocumentQuerySet,
@@ -10,7 +11,6 @@ from knowledge.models.documents import (
 from knowledge.models.drafts import KnowledgeDraft
 from knowledge.models.images import KnowledgeImage
 from knowledge.models.lore import LorebookEntry
-from knowledge.models.questions import KnowledgeQuestion
 from knowledge.models.sources import KnowledgeSource, SourceQuerySet
 
 __all__ = [

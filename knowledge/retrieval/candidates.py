@@ -11,10 +11,10 @@ from kmapp.database.ids import IdText
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import extract_terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kmapp.search.embedding_passages import Passage
+from kmapp.search.passage_templates import Passage
 from knowledge.chunking import Shape, split_chunks
 from knowledge.models import KnowledgeChunk
 

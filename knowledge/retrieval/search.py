@@ -19,12 +19,12 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_ranking import rank_candidates
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
-from kmapp.search.scan_limits import restrict_to_ids
+from kmapp.search.scan_method_choice import restrict_to_ids
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource

@@ -12,8 +12,8 @@ from django.db import connection
 
 from kmapp.accounts.models import SealedModel
 from kmapp.ledger.read_verification import ObjectKey, Reason, Verdict, record_withheld, verify_rows
-from kmapp.runtime.cache_classes import LruCache
-from kmapp.search.id_arrays import IdArray
+from kmapp.runtime.in_process_caches import LruCache
+from kmapp.search.id_array_lookup import IdArray
 from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText

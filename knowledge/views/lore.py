@@ -15,7 +15,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.api.strict_json import Limits, RefusedJSON, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
-from kmapp.web.json_errors import json_issue
+from kmapp.web.invalid_json_messages import json_issue
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from knowledge.actions.erasure import erase_source

@@ -6,9 +6,9 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
-from kmapp.search.word_queries import find_with_all_terms
+from kmapp.search.word_search import find_with_all_terms
 from kmapp.text.terms import extract_terms
 from kmapp.web.object_usage import ObjectUsage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name

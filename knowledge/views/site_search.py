@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.web.site_search.name_search import find_named
 from kmapp.web.site_search.registry import Matches, SearchProvider, SiteMatch, SiteSearch, register

@@ -19,7 +19,7 @@ from kmapp.web.http import WebRequest, get_row_or_404, paginate, post_text, safe
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
-from knowledge.models.questions import MAX_QUESTION_LENGTH
+from knowledge.models.comparison_questions import MAX_QUESTION_LENGTH
 from knowledge.retrieval.variant_comparison import compare_variants
 
 TEMPLATE = "knowledge/comparison/index.html"

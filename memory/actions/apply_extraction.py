@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 from memory.actions.edges import JUDGING_TYPES
 from memory.actions.entry_locks import lock_entries, lock_entry
 from memory.actions.model_requests import InvalidAnswer
-from memory.actions.pending_facts import PENDING_FACTS
 from memory.actions.record_versions import update_entry
 from memory.actions.review import Decision, edit
+from memory.actions.unfinished_extraction_facts import PENDING_FACTS
 from memory.actions.write_entries import (
     build_update_proposal,
     needs_review,

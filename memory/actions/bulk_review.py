@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.ledger.read_verification import withhold_mismatches

@@ -15,7 +15,7 @@ from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.audiences import SAME_AUDIENCE, Audience
+from memory.retrieval.shared_audience import SAME_AUDIENCE, Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Graph, build_neighbour_graph
 from memory.topics.labels import Background
 

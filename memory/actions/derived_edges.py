@@ -24,14 +24,14 @@ from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.batch_nearest_search import find_nearest_of_each
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
-from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import extract_terms
 from memory.actions.edges import EdgeKey
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.audiences import Audience
 from memory.retrieval.run_neighbours import load_neighbours
+from memory.retrieval.shared_audience import Audience
 from memory.review.similarity import compute_closeness
 from memory.topics.entity_name_matcher import build_name_matcher
 

@@ -11,9 +11,9 @@ from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import models_in_use
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_passages import Template, render_parts, render_with_predecessor
 from kmapp.search.embedding_sources import register_source
 from kmapp.search.models import Vector
+from kmapp.search.passage_templates import Template, render_parts, render_with_predecessor
 from kmapp.search.vector_storage import await_vectors
 from memory.actions.follow_up_jobs import EMBED_CONTEXT, enqueue_entries
 from memory.models import EntryQuerySet, MemoryEntry

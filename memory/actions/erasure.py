@@ -16,15 +16,15 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.models import AccountQuerySet, SealedModel
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.queryset_counts import count_querysets
+from kmapp.database.combined_counts import count_querysets
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.notifications.webhooks.actions import report_changes
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.vector_storage import drop_vectors
 from kmapp.search.word_index import remove_documents

@@ -22,7 +22,7 @@ from memory.actions.model_requests import (
     limit_answer_time,
     request_answer,
 )
-from memory.actions.pending_facts import load_pending_facts, save_pending_facts
+from memory.actions.unfinished_extraction_facts import load_pending_facts, save_pending_facts
 from memory.extraction import response_schema as schema
 from memory.extraction.conversation import (
     ASSISTANT,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.errors import Invalid
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.providers import chat

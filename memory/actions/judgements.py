@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.database.bulk_insert import insert_rows
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording

@@ -22,7 +22,7 @@ from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
-from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import extract_excerpts
 from kmapp.security.prompt_injection.confusables import list_confusable
@@ -40,8 +40,8 @@ from memory.models import (
     Triage,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.agent_names import list_agent_names
-from memory.retrieval.audiences import Audience
+from memory.retrieval.list_agent_names import list_agent_names
+from memory.retrieval.shared_audience import Audience
 from memory.review.similarity import TextComparison, compare_texts, compute_closeness
 
 Status = MemoryEntry.Status

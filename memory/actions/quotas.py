@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, OverBudget
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.database.advisory_locks import try_lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound

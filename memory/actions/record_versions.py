@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM
 from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical

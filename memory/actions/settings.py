@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.save_settings import (

@@ -14,10 +14,10 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.erasure_registry import register_erase_handler
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.accounts.redaction import redact_text
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from memory.models import MemoryEntry, Ranking, RankingComparison, Viewer
 from memory.models.entries import owner_of
 from memory.retrieval.shadow_rankings import (

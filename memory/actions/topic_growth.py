@@ -31,9 +31,9 @@ from memory.actions.topic_labels import Labeller
 from memory.actions.write_entries import write_within_commit
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from memory.topics.clustering import NO_TOPIC, assign_topics
-from memory.topics.merge_split import list_suggestions
+from memory.topics.merge_split_suggestions import list_suggestions
 
 MIN_MEMBERS_PER_TOPIC = 5
 REASON = "Memories that belong together."

@@ -11,16 +11,16 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_text
-from kmapp.api.batch_nodes import HostedNode, write_nodes
+from kmapp.accounts.pii_redaction import redact_text
+from kmapp.api.batch_node_registry import HostedNode, write_nodes
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Commit
 from kmapp.security.prompt_injection import detect_flags
-from memory.actions.deduplication import find_existing, find_identical, share_keys
 from memory.actions.edges import write_edges
 from memory.actions.entry_locks import lock_entry
+from memory.actions.exact_duplicates import find_existing, find_identical, share_keys
 from memory.actions.follow_up_jobs import index_new_entries
 from memory.actions.quotas import enforce_quotas
 from memory.actions.record_versions import insert_new_entries

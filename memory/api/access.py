@@ -17,7 +17,7 @@ from kmapp.api.serializers import IdField, any_of
 from kmapp.errors import Gone, NotFound
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
-from memory.api.request_serializers import OwnerIds, build_viewer
+from memory.api.shared_request_serializers import OwnerIds, build_viewer
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id

@@ -24,8 +24,8 @@ from memory.actions.extraction_requests import (
     store_messages,
 )
 from memory.api.message_input import MessagesField, refuse_unreadable_images
-from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
+from memory.api.shared_request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.models import MemoryEntry
 from memory.models.entries import OWNER_IDS
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.batch_nodes import ForeignNode, list_required_scopes
+from kmapp.api.batch_node_registry import ForeignNode, list_required_scopes
 from kmapp.api.object_uris import object_uri
 from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
@@ -27,7 +27,6 @@ from memory.actions.write_entries import WriteResult, needs_review, propose_upda
 from memory.api import serialize
 from memory.api.access import Cited, MemoryReference, filter_readable, get_entry, get_past_entry
 from memory.api.add_messages import serialize_extraction
-from memory.api.request_serializers import MAX_TEXT_LENGTH
 from memory.api.response_types import (
     AddAnswer,
     Memory,
@@ -37,6 +36,7 @@ from memory.api.response_types import (
     WriteAnswer,
     WrittenNode,
 )
+from memory.api.shared_request_serializers import MAX_TEXT_LENGTH
 from memory.api.write_input import (
     EntryInput,
     WriteInput,

@@ -17,8 +17,8 @@ from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
-from memory.api.request_serializers import OwnerIds
 from memory.api.response_types import Erasure, ErasureCount
+from memory.api.shared_request_serializers import OwnerIds
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from kmapp.ledger.read_verification import withhold_mismatches
-from kmapp.outbox.job_results import JobOutcome, register_result_function
+from kmapp.outbox.job_result_registry import JobOutcome, register_result_function
 from memory.actions.extraction_requests import EXTRACT
-from memory.actions.pending_facts import PENDING_FACTS
+from memory.actions.unfinished_extraction_facts import PENDING_FACTS
 from memory.models import Extraction, MemoryEntry
 
 

@@ -11,17 +11,17 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api import batch_nodes
+from kmapp.api import batch_node_registry
 from kmapp.api.permissions import require_scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from memory.actions.feedback import rate_entry
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.review import Decision
 from memory.api.access import MemoryReference, filter_readable, get_entry
-from memory.api.request_serializers import MAX_QUERY_LENGTH, build_viewer
 from memory.api.response_types import Rating
+from memory.api.shared_request_serializers import MAX_QUERY_LENGTH, build_viewer
 from memory.models import Judgement, MemoryRating
 
 Outcome, Label = MemoryRating.Outcome, Judgement.Label
@@ -61,7 +61,7 @@ class Feedback(AgentView):
 
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:
-        if kind := batch_nodes.find_rated_kind(request.data):
+        if kind := batch_node_registry.find_rated_kind(request.data):
             return self._rate_foreign_node(kind, request)
         data = parse(FeedbackInput, request)
         with acting(self.account):
@@ -95,7 +95,7 @@ class Feedback(AgentView):
         )
         store_judgements(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
 
-    def _rate_foreign_node(self, kind: batch_nodes.NodeKind, request: Request) -> Response:
+    def _rate_foreign_node(self, kind: batch_node_registry.NodeKind, request: Request) -> Response:
         """Rate an object of another app."""
         require_scope(self.request.auth, kind.scope)
         with acting(self.account):

@@ -6,7 +6,7 @@ from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
-from kmapp.api.request_limits import BOUNDS, STORABLE
+from kmapp.api.json_schema_limits import BOUNDS, STORABLE
 from memory.retrieval.filter_expressions import (
     ANY_VALUE,
     FILTER_FIELDS,
@@ -59,7 +59,7 @@ def build_filter_schema() -> Schema:
 class FiltersExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
     """The schema of a filter, which nested filters have too, as a component."""
 
-    target_class = "memory.api.request_serializers.FiltersField"
+    target_class = "memory.api.shared_request_serializers.FiltersField"
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
         """Register the component, and return a reference to it."""

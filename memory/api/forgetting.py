@@ -23,8 +23,8 @@ from memory.actions.entry_locks import lock_entry
 from memory.actions.review import Decision
 from memory.api import serialize
 from memory.api.access import filter_forgettable, get_entry
-from memory.api.request_serializers import EntryFilters, select_owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
+from memory.api.shared_request_serializers import EntryFilters, select_owner_filters
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import OWNER_IDS
 from memory.retrieval.filter_expressions import parse_filter

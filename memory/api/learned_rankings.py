@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import ParsedAnswer, serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from memory.actions.judgements import (
@@ -28,7 +28,7 @@ from memory.actions.judgements import (
 )
 from memory.actions.rankings import change_status, get_ranking, start_learning
 from memory.api.access import filter_readable
-from memory.api.request_serializers import OwnerIds, build_viewer
+from memory.api.shared_request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
 
 MAX_JUDGEMENTS = 100

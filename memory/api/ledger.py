@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.canonical import MAX_INTEGER
@@ -25,8 +25,8 @@ from memory.api.ledger_response_types import (
     LedgerCommit,
     VerifyAnswer,
 )
-from memory.api.page_size import fit_page
-from memory.api.request_serializers import OwnerIds
+from memory.api.page_byte_limit import fit_page
+from memory.api.shared_request_serializers import OwnerIds
 from memory.models import MemoryVersion
 
 DEFAULT_HISTORY_LIMIT = 200  # versions in one answer

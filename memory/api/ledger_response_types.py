@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import ParsedAnswer
+from kmapp.api.typed_dict_schemas import ParsedAnswer
 
 
 class LedgerCommit(TypedDict):

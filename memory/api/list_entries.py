@@ -20,9 +20,9 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.read_verification import withhold_mismatches
 from memory.api import serialize
-from memory.api.page_size import fit_page
-from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
+from memory.api.page_byte_limit import fit_page
 from memory.api.response_types import ListAnswer
+from memory.api.shared_request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import OWNER_IDS
 from memory.retrieval.as_of import PastState, exclude_hidden_entries

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from kmapp.api.serializers import MAX_ID_LENGTH, present
 from kmapp.errors import Invalid
 from kmapp.providers import chat
-from memory.api.request_serializers import MAX_TEXT_LENGTH
+from memory.api.shared_request_serializers import MAX_TEXT_LENGTH
 from memory.extraction.conversation import USER, Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")

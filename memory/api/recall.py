@@ -10,18 +10,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.rule_evaluator import evaluate_rules
 from kmapp.api.throttles import count_request
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active_models import active_model
 from kmapp.providers.vector_validation import MAX_VALUE
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.variants import Variant
-from memory.api import aionis_subgraph, serialize
-from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share, build_viewer
+from memory.api import serialize, serialize_aionis_recall
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
+from memory.api.shared_request_serializers import (
+    MAX_QUERY_LENGTH,
+    QueryFilters,
+    Share,
+    build_viewer,
+)
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.active_rankings import apply_rankings
@@ -132,7 +137,7 @@ class _RecallView(AgentView):
         )
         recalled = recall_memories(self.account, recall_request, meaning)
         count_accesses(self.account, recalled.entries)
-        output = aionis_subgraph.serialize_recall(self.account, recalled, data)
+        output = serialize_aionis_recall.serialize_recall(self.account, recalled, data)
         if data.get("rules_context") is None:
             return output
         if not self.request.auth.may(Scope.RULES_READ):

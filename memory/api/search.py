@@ -10,8 +10,8 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from memory.api import serialize
 from memory.api.recall import build_search_request
-from memory.api.request_serializers import SearchInput
 from memory.api.response_types import SearchAnswer
+from memory.api.shared_request_serializers import SearchInput
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.search import search_memories
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from kmapp.api.batch_nodes import HostedNode
+from kmapp.api.batch_node_registry import HostedNode
 from kmapp.api.object_uris import object_uri
-from kmapp.api.response_types import Shape, serialize_as
+from kmapp.api.typed_dict_schemas import Shape, serialize_as
 from kmapp.ledger.models import Commit
 from kmapp.search.variants import Variant
 from memory.api import response_types as types

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from kmapp.api import batch_nodes as nodes
+from kmapp.api import batch_node_registry as nodes
 from kmapp.api.serializers import (
     MAX_ID_LENGTH,
     Aliases,
@@ -17,7 +17,7 @@ from kmapp.api.serializers import (
     any_of,
     one_of,
 )
-from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
+from memory.api.shared_request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import MIN_HALF_LIFE_DAYS, OWNER_IDS
 from memory.models.entry_input import MAX_TAGS, EdgeEnd, NewEdge, NewEntry

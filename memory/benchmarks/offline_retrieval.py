@@ -23,7 +23,7 @@ from kmapp.database.ids import IdText
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import bm25
 from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
-from kmapp.search.embedding_passages import (
+from kmapp.search.passage_templates import (
     Passage,
     Template,
     build_indexed_text,

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from kmapp.search.candidate_ranking import rank_candidates
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from kmapp.text.terms import extract_terms
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion, Vectors, load_sample
 from memory.models.settings import MAX_INJECTED
@@ -50,7 +50,7 @@ def _measure(
         for place in places
     ]
     built = build_block(
-        entries, query=question.query.text, max_tokens=budget, count=tokens.count_tokens
+        entries, query=question.query.text, max_tokens=budget, count=token_counter.count_tokens
     )
     contained = {places[index] for index in built.places} & set(map(int, question.gold))
     printed = set(extract_terms(built.text))

@@ -22,13 +22,13 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.search.allowed_objects import AllowedObjects
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.scan_limits import clear_query_caches
-from memory.actions.topics import current_topics
+from kmapp.search.scan_method_choice import clear_query_caches
+from memory.actions.topic_editing import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
-from memory.retrieval.agent_names import list_agent_names
 from memory.retrieval.candidates import collect_candidates
+from memory.retrieval.list_agent_names import list_agent_names
 
 OURS = (
     "kmapp.search.",

@@ -22,7 +22,7 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import SALT_BYTES, digest, encode_canonical
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash
 from kmapp.ledger.models import Commit, Note
-from kmapp.management.account_options import list_all_accounts
+from kmapp.management.account_lookup import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER

@@ -21,8 +21,8 @@ from kmapp.accounts.actions import issue_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
-from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import uuid7
+from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector

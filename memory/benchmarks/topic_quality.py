@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
-from kmapp.search.embedding_passages import Passage, Template, render_parts
+from kmapp.search.passage_templates import Passage, Template, render_parts
 from memory.topics.clustering import (
     NO_TOPIC,
     Vectors,

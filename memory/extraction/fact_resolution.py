@@ -1,9 +1,9 @@
 """Resolution of extracted facts and a model's decisions into changes. Pure.
 
 The model's influence is limited. A fact changes at most one memory, and only one that was found to
-be similar to that fact, and that it contradicts or refines (`memory.extraction.supersession`). A
-memory is superseded only by a fact that is stored, so of two contradicting texts one remains, and
-repeating a text never removes anything.
+be similar to that fact, and that it contradicts or refines (see
+`memory.extraction.supersession_checks`). A memory is superseded only by a fact that is stored, so
+of two contradicting texts one remains, and repeating a text never removes anything.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kmapp.text.terms import extract_terms, normalise
 from memory.extraction.response_schema import Fact, FactDecision, RefusedItem
-from memory.extraction.supersession import is_contradiction, is_retained, list_shared_terms
+from memory.extraction.supersession_checks import is_contradiction, is_retained, list_shared_terms
 
 UNRELATED = "The fact neither contradicts nor refines the memory that the model named: both stay."
 

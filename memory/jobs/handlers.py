@@ -33,8 +33,8 @@ from memory.actions.model_requests import InvalidAnswer
 from memory.actions.proposal_findings import enqueue_triage_of_embedded, triage_entry
 from memory.actions.quotas import TOO_MANY
 from memory.actions.rankings import LEARN
+from memory.actions.topic_editing import refresh_suggestions
 from memory.actions.topic_growth import grow_topics
-from memory.actions.topics import refresh_suggestions
 from memory.models import Extraction
 
 QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried

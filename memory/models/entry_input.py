@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID, uuid5
 
-from kmapp.accounts.redaction import redact_value
-from kmapp.api.batch_nodes import ForeignNode
-from kmapp.database.content_digests import keyed_digest, matches_digest
+from kmapp.accounts.pii_redaction import redact_value
+from kmapp.api.batch_node_registry import ForeignNode
 from kmapp.database.ids import uuid7
+from kmapp.database.keyed_digests import keyed_digest, matches_digest
 from kmapp.ledger.canonical import encode_canonical
 from memory.models.entries import MemoryEntry
 

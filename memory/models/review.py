@@ -195,7 +195,7 @@ class TopicSuggestion(AccountOwned):
     other = SameAccountKey(MemoryEntry, related_name="+", null=True, verbose_name=_("other topic"))
     # Of a split: the members of the new topic.
     members = models.JSONField(_("memories"), default=list)
-    score = models.FloatField(_("score"))  # see memory.topics.merge_split
+    score = models.FloatField(_("score"))  # see memory.topics.merge_split_suggestions
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)

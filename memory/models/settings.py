@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 from memory.models.entries import MemoryEntry, unit_interval_field
 from memory.review.similarity import MIN_DUPLICATE_SCORE, MIN_SAME_MEANING, Bounds
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.search.variants import AccountRanking
 from memory.models import Ranking
 from memory.retrieval.search import SearchRequest

@@ -16,10 +16,10 @@ from kmapp.search import bm25, reader_group_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.query_vector import QueryVector
-from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import WeightedTerms, find_best_by_words, load_weighted_terms
 from kmapp.text.terms import extract_terms
 from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION, MIN_HALF_LIFE_DAYS

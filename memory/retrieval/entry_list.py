@@ -18,8 +18,8 @@ from kmapp.search.query_vector import QueryVector
 from kmapp.web import bounded_counts
 from kmapp.web.filters import MAX_QUERY_LENGTH
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_list_filters import EntryFilter
+from memory.retrieval.entry_list_search import search_for_admin
 
 DEFAULT_SORT = "-created_at"
 SORTS = {

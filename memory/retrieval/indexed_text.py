@@ -1,7 +1,7 @@
 """The texts of a memory for embedding and for the lexical index."""
 
-from kmapp.search import embedding_passages
-from kmapp.search.embedding_passages import Passage
+from kmapp.search import passage_templates
+from kmapp.search.passage_templates import Passage
 from memory.models import MemoryEntry
 
 
@@ -19,5 +19,5 @@ def build_passage(entry: MemoryEntry) -> Passage:
 
 def build_indexed_text(entry: MemoryEntry) -> str:
     """Return the text whose terms are indexed, with dates, titles, tags and names."""
-    words = embedding_passages.build_indexed_text(build_passage(entry))
+    words = passage_templates.build_indexed_text(build_passage(entry))
     return "\n".join([words, *entry.tags, *entry.entities])

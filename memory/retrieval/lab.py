@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from memory.models import MemoryEntry
 from memory.retrieval.active_rankings import apply_rankings
 from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, build_prompt_block
@@ -141,7 +141,7 @@ def run_trial(account_id: UUID, question: LabQuery) -> Trial:
         question=question,
         answer=answer,
         hits=[
-            LabHit(hit=hit, rank=rank, tokens=tokens.count_tokens(hit.entry.content))
+            LabHit(hit=hit, rank=rank, tokens=token_counter.count_tokens(hit.entry.content))
             for rank, hit in enumerate(answer.hits, 1)
         ],
         missed=sorted(missed, key=lambda one: -one.hit.score),
@@ -177,7 +177,7 @@ def _run_recall(account_id: UUID, question: LabQuery) -> LabAnswer:
             ReachedMemory(
                 entry=result.entries[pk],
                 activation=activation,
-                tokens=tokens.count_tokens(result.entries[pk].content),
+                tokens=token_counter.count_tokens(result.entries[pk].content),
             )
             for pk, activation in related[:MAX_REACHED]
         ],

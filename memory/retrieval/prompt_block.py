@@ -8,7 +8,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.search.query_vector import QueryVector, load_query_vector
 from kmapp.search.score_calibration import MIN_CONFIDENCE
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.search import Hit, SearchRequest, drop_equal_texts, search_with_vector
@@ -70,7 +70,7 @@ def build_prompt_block(
         [_build_block_entry(hit.entry) for hit in hits],
         query=request.query,
         max_tokens=max_tokens,
-        count=tokens.count_tokens,
+        count=token_counter.count_tokens,
     )
     return PromptBlock(
         text=built.text,

@@ -13,7 +13,7 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.ledger.read_verification import withhold_mismatches
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.query_vector import QueryVector, load_query_vector
 from kmapp.search.read_replica import run_on_replica

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from memory.models import MemoryEntry
 
 # Raw SQL, because Django would take longer to build these queries than PostgreSQL to run them.

@@ -16,7 +16,7 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.allowed_objects import AllowedObjects
 from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import compute_candidate_limit, rerank_results

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.core.cache import cache
 
-from kmapp.database.content_digests import keyed_digest
+from kmapp.database.keyed_digests import keyed_digest
 from kmapp.runtime.cache_backend import valkey_cache
 from kmapp.search.candidate_ranking import RankedCandidate, rank_with_weights
 from kmapp.search.variants import AccountRanking

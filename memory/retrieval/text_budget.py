@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from kmapp.text.terms import chinese_share, extract_terms
-from memory.retrieval.excerpts import Excerpts
+from memory.retrieval.prompt_excerpts import Excerpts
 from memory.review.contradictions import find_contrast
 
 HEADING = "## Relevant Memory"

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
-from kmapp.text.ranking_features import MAX_NAME_LENGTH
+from kmapp.text.query_independent_features import MAX_NAME_LENGTH
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, extract_terms, tagged_chinese_words
 
 MIN_WORD_LENGTH = 2

@@ -6,7 +6,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from memory.models import MemoryEdge, MemoryEntry
 from memory.transfer.jsonl import HEADER, format_line
 

@@ -22,9 +22,9 @@ from kmapp.web.http import (
     parse_reason,
     parse_row_number,
 )
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view, require_permission
 from kmapp.web.responses import redirect_page, render_part, render_polled
+from kmapp.web.success_messages import notify_success
 from memory.actions import bulk_review
 from memory.actions.bulk_progress import get_progress
 from memory.actions.bulk_review import PART_SIZE, EntryVersion

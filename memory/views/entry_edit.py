@@ -18,9 +18,9 @@ from kmapp.errors import Conflict, Invalid
 from kmapp.providers.active_models import active_model
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
+from kmapp.web.success_messages import notify_success
 from kmapp.web.three_way_merge import ChangedBy, diff_three_way
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion

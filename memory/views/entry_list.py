@@ -21,11 +21,11 @@ from kmapp.web.filters import MAX_QUERY_LENGTH
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
-from memory.actions.exports import record_export
+from memory.actions.record_export import record_export
 from memory.models import MemoryEntry, MemoryExport
-from memory.retrieval.admin_search import MAX_RESULTS
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
-from memory.transfer import spreadsheet
+from memory.retrieval.entry_list_search import MAX_RESULTS
+from memory.transfer import csv_export
 from memory.transfer.export import export_entries, read_pages
 from memory.views.saved_views import view_url, visible_views
 
@@ -139,5 +139,5 @@ def _stream_file(
 
 
 def _iterate_csv(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
-    yield spreadsheet.format_header()
-    yield from map(spreadsheet.format_rows, read_pages(account_id, ids))
+    yield csv_export.format_header()
+    yield from map(csv_export.format_rows, read_pages(account_id, ids))

@@ -13,7 +13,7 @@ from kmapp.ledger.verify import Claim, verify_claims
 from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import PastState
-from memory.topics import circular_layout
+from memory.topics import neighbour_circle_layout
 
 MAX_VERSIONS = 50  # on one page
 MAX_NEIGHBOURS = 50
@@ -70,11 +70,11 @@ def build_drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         for row in edge_rows
     ]
     return {
-        "spots": circular_layout.place_on_circle(labels),
-        "width": circular_layout.WIDTH,
-        "height": circular_layout.HEIGHT,
-        "x": circular_layout.WIDTH // 2,
-        "y": circular_layout.HEIGHT // 2,
+        "spots": neighbour_circle_layout.place_on_circle(labels),
+        "width": neighbour_circle_layout.WIDTH,
+        "height": neighbour_circle_layout.HEIGHT,
+        "x": neighbour_circle_layout.WIDTH // 2,
+        "y": neighbour_circle_layout.HEIGHT // 2,
     }
 
 

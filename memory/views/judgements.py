@@ -17,7 +17,6 @@ from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions.entry_locks import lock_entries
-from memory.actions.exports import record_export
 from memory.actions.judgements import (
     LABELS,
     MAX_JUDGEMENTS,
@@ -26,6 +25,7 @@ from memory.actions.judgements import (
     NewJudgement,
     store_judgements,
 )
+from memory.actions.record_export import record_export
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.entries import OWNER_IDS
 from memory.retrieval.learning.question_file import build_question_file

@@ -15,9 +15,9 @@ from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, safe_next_url
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command
+from kmapp.web.success_messages import notify_success
 from memory.actions.feedback import rate_entry
 from memory.actions.judgements import load_labels
 from memory.actions.review import Decision

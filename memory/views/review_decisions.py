@@ -15,9 +15,9 @@ from kmapp.errors import Conflict, Denied
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part
+from kmapp.web.success_messages import notify_success
 from memory.actions import review as verbs
 from memory.actions.record_versions import WITHHELD
 from memory.actions.review import Decision

@@ -29,13 +29,13 @@ from kmapp.web.http import (
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
 from kmapp.web.statistics.daily import build_charts
-from memory.actions import topics as topic_actions
+from memory.actions import topic_editing as topic_actions
 from memory.actions.clustering_input import CURRENT_STATUSES, find_topics, load_vectors
 from memory.actions.review import Decision
 from memory.actions.topic_growth import member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.models.entries import COLLECTION
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from memory.topics.clustering import Vectors
 from memory.topics.projection import HEIGHT, WIDTH, project
 from memory.views.review_forms import build_decision, undo_url

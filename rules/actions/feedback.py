@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.accounts.redaction import redact_text
-from kmapp.database.content_digests import keyed_digests
+from kmapp.accounts.pii_redaction import redact_text
 from kmapp.database.ids import uuid7
+from kmapp.database.keyed_digests import keyed_digests
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical

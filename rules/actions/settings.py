@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.save_settings import (

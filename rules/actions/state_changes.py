@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_reason
+from kmapp.accounts.pii_redaction import redact_reason
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording

@@ -15,7 +15,7 @@ from kmapp.api.views import AgentView, parse
 from rules.actions.decisions import evaluate_rules
 from rules.api.request_serializers import EvaluateInput, build_selection_request
 from rules.api.response_types import EvaluateAnswer
-from rules.api.serialize import EvaluationSerializer
+from rules.api.serialize_evaluations import EvaluationSerializer
 
 
 class Evaluate(AgentView):

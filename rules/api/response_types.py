@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
+from kmapp.api.typed_dict_schemas import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
 from rules.promotion.evidence import ToolChange
 
 COMPONENT_NAMES[ToolChange] = "TurnShown"

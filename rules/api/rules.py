@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.object_uris import object_uri
-from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.read_verification import withhold_mismatches
@@ -28,7 +28,7 @@ from rules.api.request_serializers import (
     check_audience,
 )
 from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
-from rules.api.serialize import serialize_rule
+from rules.api.serialize_evaluations import serialize_rule
 from rules.editing.json_schemas import SCHEMAS
 from rules.editing.rule_input import MAX_SECONDS, parse_scope, validate_rule
 from rules.evaluation.time_limit import limit_time

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from kmapp.api.object_uris import object_uri
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from rules.actions.decisions import RecordedSelection
 from rules.actions.feedback import FeedbackResult
-from rules.api.serialize import EvaluationSerializer, serialize_tool_conflicts
+from rules.api.serialize_evaluations import EvaluationSerializer, serialize_tool_conflicts
 from rules.api.tool_response_types import (
     DecisionLink,
     DecisionMetadata,

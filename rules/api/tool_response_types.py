@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import ParsedAnswer, VerifiedAnswer
+from kmapp.api.typed_dict_schemas import ParsedAnswer, VerifiedAnswer
 from rules.api.response_types import Applied, InScope, MatchedRule, ToolConflict
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from rules.api import decisions, evaluation, feedback, promotion_evidence, rules, tool_selection
+from rules.api import decisions, evaluation, feedback, promotion, rules, tool_selection
 
 urlpatterns = [
     path("v1/memory/rules/evaluate", evaluation.Evaluate.as_view(), name="api_evaluate"),
@@ -12,13 +12,11 @@ urlpatterns = [
     path("v1/memory/tools/run", decisions.Run.as_view(), name="api_run"),
     path("v1/memory/tools/feedback", feedback.Feedback.as_view(), name="api_feedback"),
     path("v1/rules", rules.Rules.as_view(), name="api_rules"),
-    path("v1/rules/gate", promotion_evidence.Gate.as_view(), name="api_gate"),
+    path("v1/rules/gate", promotion.Gate.as_view(), name="api_gate"),
     path("v1/rules/schemas", rules.Schemas.as_view(), name="api_schemas"),
     path("v1/rules/<uuid:pk>", rules.OneRule.as_view(), name="api_rule"),
     path("v1/rules/<uuid:pk>/rollback", rules.Rollback.as_view(), name="api_rollback"),
     path("v1/rules/<uuid:pk>/feedback", feedback.RuleFeedbackView.as_view(), name="api_rate"),
-    path("v1/rules/<uuid:pk>/evidence", promotion_evidence.Evidence.as_view(), name="api_evidence"),
-    path(
-        "v1/rules/<uuid:pk>/backtest", promotion_evidence.Backtests.as_view(), name="api_backtest"
-    ),
+    path("v1/rules/<uuid:pk>/evidence", promotion.Evidence.as_view(), name="api_evidence"),
+    path("v1/rules/<uuid:pk>/backtest", promotion.Backtests.as_view(), name="api_backtest"),
 ]

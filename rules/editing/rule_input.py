@@ -9,8 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
+from kmapp.database.keyed_digests import keyed_digest, matches_digest
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import encode_canonical
 from rules.editing.json_schemas import PARTS, Violation, list_size_violations, list_violations

@@ -5,7 +5,7 @@ from typing import Any
 
 import re2
 
-from kmapp.runtime.cache_classes import LruCache
+from kmapp.runtime.in_process_caches import LruCache
 from rules.evaluation.time_limit import check_time
 
 MAX_PATTERN_LENGTH = 256

@@ -7,7 +7,7 @@ from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
 from kmapp.ledger.read_verification import withhold_mismatches
-from kmapp.runtime.cache_classes import LruCache
+from kmapp.runtime.in_process_caches import LruCache
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,

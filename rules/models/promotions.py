@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
-from kmapp.outbox.background_evaluation import BackgroundEvaluation
+from kmapp.outbox.background_evaluation_model import BackgroundEvaluation
 from rules.models.rules import Rule
 
 

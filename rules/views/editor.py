@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import DomainError, Invalid
 from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number, uuid_or_404
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_form
+from kmapp.web.success_messages import notify_success
 from rules.actions.dry_run import dry_run
 from rules.actions.rules import build_draft, create_rule, update_rule
 from rules.editing.form_json_sync import EMPTY

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.api.strict_json import RefusedJSON, parse
 from kmapp.ledger.canonical import Unstorable, check_storable
-from kmapp.web.json_errors import json_issue
+from kmapp.web.invalid_json_messages import json_issue
 from rules.editing.form_json_sync import (
     EMPTY,
     FORMATS,

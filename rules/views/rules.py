@@ -15,9 +15,9 @@ from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
+from kmapp.web.success_messages import notify_success
 from rules.actions.promotion_requests import find_pending_request
 from rules.actions.state_changes import (
     StateChange,

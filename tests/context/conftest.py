@@ -5,7 +5,7 @@ from rest_framework.test import APIClient
 
 import context.api.urls  # noqa: F401 - the API reads the names of SOURCES, which tests replace
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from tests.agent import Agent
 from tests.context.builders import configure
 
@@ -13,7 +13,7 @@ from tests.context.builders import configure
 @pytest.fixture(scope="session", autouse=True)
 def tokenizer() -> None:
     """Load the tokenizer's tables before the tests, so that no transaction waits for them."""
-    tokens.count_tokens("warm")
+    token_counter.count_tokens("warm")
 
 
 @pytest.fixture

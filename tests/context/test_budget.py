@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from context.archives.placeholders import passages_header
 from context.assembly.assembly_policy import STRATEGIES, AssemblyPolicy
-from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
+from context.assembly.budget_enforcement import STEPS, BudgetExceeded, Draft, fit_into_budget
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages
 from context.assembly.prompt_fence import create_nonce, escape_tags
 from context.assembly.prompt_inputs import CallInput, RuleOutcome, Section, Snippet
 from context.assembly.tool_result_trimming import CITATION
 from context.reports.call_report import SECTIONS, build_report
-from kmapp.text.tokens import count_tokens
+from kmapp.text.token_counter import count_tokens
 from tests.context.builders import conversations, unpaired, words
 from tests.promises.plugin import RecordFigure
 from tests.timing import assert_linear

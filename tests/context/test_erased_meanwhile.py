@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from context.actions.archive_and_load_results import prepare_messages
 from context.actions.archives import erase_archives
 from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
-from context.actions.prepare_messages import prepare_messages
 from context.assembly.retrieval import retrieve
 from context.assembly.stage_data import AssemblyRequest
 from context.models import (

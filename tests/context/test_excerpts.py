@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.budget import fit_into_budget
+from context.assembly.budget_enforcement import fit_into_budget
 from context.assembly.prompt_inputs import CallInput, Snippet
 from context.reports.call_report import build_report
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.archives import passage_selection, passage_splitting
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from tests.context.test_texts import rich
 
 
@@ -35,7 +35,7 @@ def test_selected_passages_fit_and_contain_the_answer(budget: int) -> None:
     query = "窑炉最高温度是多少"
     scores = passage_selection.score_by_words(parts, query)
     selected = passage_selection.select_passages(
-        parts, scores, query, max_tokens=budget, count=tokens.count_tokens
+        parts, scores, query, max_tokens=budget, count=token_counter.count_tokens
     )
     assert any(answer in each.passage.text for each in selected)
     assert sum(each.tokens for each in selected) <= budget
@@ -49,7 +49,7 @@ def test_large_budget_keeps_whole_passages() -> None:
     parts = passage_splitting.split_passages("The kiln is hot. " * 200)
     scores = dict.fromkeys(range(len(parts)), 1.0)
     selected = passage_selection.select_passages(
-        parts, scores, "kiln", max_tokens=10_000, count=tokens.count_tokens
+        parts, scores, "kiln", max_tokens=10_000, count=token_counter.count_tokens
     )
     assert [each.passage for each in selected] == parts
 

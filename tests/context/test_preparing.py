@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from context.actions.archive_and_load_results import prepare_messages
 from context.actions.insert_placeholders import Preparation, restore_placeholders
-from context.actions.prepare_messages import prepare_messages
-from context.archives.placeholder_swap import find_references
 from context.archives.placeholders import parse_placeholder
+from context.archives.tool_result_selection import find_references
 from context.models import ToolResultArchive
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
@@ -112,15 +112,15 @@ def test_loaded_results_are_limited_in_all_their_places(
     first = agent.post("context/prepare", body)
     placeholder, uuid = texts(first)[0], first["archived"][0]["uuid"]
     body = {"messages": conversation(placeholder, placeholder), "conversation_id": "c1"}
-    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG))
+    monkeypatch.setattr("context.actions.archive_and_load_results.MAX_LOADED", 2 * len(LONG))
     assert texts(agent.post("context/prepare", {**body, "load_uuids": [uuid]})) == [LONG, LONG]
-    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG) - 1)
+    monkeypatch.setattr("context.actions.archive_and_load_results.MAX_LOADED", 2 * len(LONG) - 1)
     refused = agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)
     assert refused["error"] == "too_large"
 
 
 def test_inputs_of_calls_are_limited(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("context.actions.message_results.MAX_INPUTS", 40)
+    monkeypatch.setattr("context.actions.match_archived_results.MAX_INPUTS", 40)
     messages = conversation("one", "two")
     messages[3]["content"] = [{"type": "text", "text": f"{LONG}{number}"} for number in range(3)]
     body = {"messages": messages, "conversation_id": "c1"}

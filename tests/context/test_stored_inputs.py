@@ -24,7 +24,7 @@ from context.models import (
     ToolResultArchive,
 )
 from context.models.archives import ArchiveScope
-from context.reports.body_digests import body_digest, encode_json, salted_digest
+from context.reports.call_part_digests import body_digest, encode_json, salted_digest
 from context.views.calls import citation_url
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM

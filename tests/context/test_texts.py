@@ -11,10 +11,10 @@ from context.archives import placeholders
 from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
 from context.assembly import prompt_fence, tool_result_trimming
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.budget import fit_into_budget
+from context.assembly.budget_enforcement import fit_into_budget
 from context.assembly.prompt_inputs import CallInput, Snippet
 from context.summaries import extractive
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from tests.injection_corpus import HARMLESS, INJECTIONS
 from tests.injection_report import load_samples
 
@@ -150,7 +150,7 @@ def test_summary_of_many_turns_counts_few_texts(monkeypatch: pytest.MonkeyPatch)
         counted.append(text)
         return len(text)
 
-    monkeypatch.setattr(tokens, "count_tokens", count)
+    monkeypatch.setattr(token_counter, "count_tokens", count)
     texts = [f"Question {number}: {'tea ' * 20}" for number in range(1_000)]
     messages = [{"role": "user", "content": text} for text in texts]
     summary = extractive.summarise_turns(messages, "en", 2_000)
@@ -287,8 +287,8 @@ def test_no_references_give_no_block() -> None:
 
 @pytest.mark.parametrize(("text", "number"), [("", 0), ("hello world", 2), ("<|endoftext|> hi", 8)])
 def test_tokens_are_counted_exactly(text: str, number: int) -> None:
-    assert tokens.count_tokens(text) == tokens.count_tokens(text) == number
+    assert token_counter.count_tokens(text) == token_counter.count_tokens(text) == number
 
 
 def test_long_text_is_counted() -> None:
-    assert tokens.count_tokens("tea " * 300_000) > 300_000 - 2
+    assert token_counter.count_tokens("tea " * 300_000) > 300_000 - 2

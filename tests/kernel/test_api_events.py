@@ -9,9 +9,9 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox import job_results, registry
+from kmapp.outbox import job_result_registry, registry
 from kmapp.outbox.deliver import deliver_due
-from kmapp.outbox.job_results import JobOutcome
+from kmapp.outbox.job_result_registry import JobOutcome
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
@@ -25,7 +25,7 @@ HandlerErrors = dict[str, Exception | None]
 def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
     """Register two handlers of one topic; return the error that each raises."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    monkeypatch.setattr(job_results, "_result_functions", {})
+    monkeypatch.setattr(job_result_registry, "_result_functions", {})
     errors: HandlerErrors = {"first": None, "second": None}
 
     def handler(name: str) -> registry.Handler:
@@ -95,7 +95,9 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
 @pytest.fixture
 def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
     topic = "knowledge.document.read"
-    job_results.register_result_function(topic)(lambda *_: JobOutcome(result={"text": "Tea."}))
+    job_result_registry.register_result_function(topic)(
+        lambda *_: JobOutcome(result={"text": "Tea."})
+    )
     registry.register_handler(topic)(lambda jobs: None)
     with acting(acme):
         return publish(acme.pk, topic, [NewJob(job_key="a:1", payload={})])["a:1"]

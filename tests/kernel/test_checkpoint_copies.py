@@ -20,6 +20,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger import checkpoint_copy_thread
 from kmapp.ledger.accept_loss import accept_loss
+from kmapp.ledger.chain_deviations import find_deviation, list_deviations
 from kmapp.ledger.checkpoint_copies import CopyFailed, FileCopy, Peer, list_configured_copies
 from kmapp.ledger.checkpoint_copy_thread import (
     CopyThread,
@@ -27,7 +28,6 @@ from kmapp.ledger.checkpoint_copy_thread import (
     restore_lost_statements,
 )
 from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
-from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck import checkpoints as fsck

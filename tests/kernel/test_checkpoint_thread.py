@@ -19,12 +19,12 @@ from pytest_django import DjangoAssertNumQueries
 import kmapp.celery  # noqa: F401 - connects the signals
 from kmapp.accounts.models import Account
 from kmapp.ledger import checkpoint_thread
-from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
-from kmapp.ledger.checkpoint_status import (
+from kmapp.ledger.chain_deviations import (
     find_last_signed,
     find_unsigned_since,
     list_deviations,
 )
+from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.models import Checkpoint

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.search.embedding_passages import (
+from kmapp.search.passage_templates import (
     MAX_PART_TOKENS,
     MAX_PREDECESSOR_TOKENS,
     Passage,

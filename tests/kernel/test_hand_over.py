@@ -39,7 +39,7 @@ def application(environ, start_response):
     return [version.encode()]
 """
 CONFIGURATION = """
-from kmapp.runtime.readiness import announce_ready
+from kmapp.runtime.readiness_file import announce_ready
 
 worker_class = "kmapp.runtime.gunicorn_worker.Worker"
 threads = 4

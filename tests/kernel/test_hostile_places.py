@@ -17,7 +17,7 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables

@@ -11,10 +11,10 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.test import Client
 
+from kmapp.accounts.account_administration import archive_account
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import remove_member
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.installation_accounts import archive_account
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.digests import find_last_due

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
-from kmapp.ledger.checkpoint_status import find_deviation
+from kmapp.ledger.chain_deviations import find_deviation
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
 from tests import makers

@@ -22,7 +22,7 @@ from kmapp.runtime.processes import wait_until
 from kmapp.search import read_replica
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
-from memory.retrieval.sample_queries import SampleQuery, run_questions
+from memory.retrieval.restore_rehearsal_queries import SampleQuery, run_questions
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
 from tests.agent import Agent

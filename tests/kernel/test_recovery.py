@@ -224,10 +224,9 @@ def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: P
 
 
 def _archive_segment(there: psycopg.Connection[Any], wal: Path) -> None:
-    row = there.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
-    assert row
+    [(name,)] = there.execute("SELECT pg_walfile_name(pg_switch_wal())")
     deadline = time.monotonic() + 60
-    while not (wal / f"{row[0]}.gz").exists():
+    while not (wal / f"{name}.gz").exists():
         assert time.monotonic() < deadline, "PostgreSQL does not archive"
         time.sleep(0.05)
 

@@ -5,7 +5,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from kmapp.database.client_statement_timeout import (
+from kmapp.database.server_response_timeout import (
     BoundedConnection,
     build_connection_class,
     parse_interval,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kmapp.ledger.sealed_changes import _pack_changes, is_sealed
+from kmapp.ledger.verified_commit_cache import _pack_changes, is_sealed
 
 CHANGE = {"object": "rules.rule:1", "op": "ADD", "digest": "abc"}
 

@@ -7,9 +7,9 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.database.ids import uuid7
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.search import bm25
-from kmapp.search.id_arrays import IdArray
+from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.neighbour_evidence import (
     NeighbourEvidence,
     compute_edge_strength,
@@ -119,7 +119,7 @@ def test_unused_edge_decays() -> None:
 
 def test_value_is_cached_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("kmapp.runtime.cache_classes.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.runtime.in_process_caches.monotonic", lambda: now)
     figures: TtlCache[int] = TtlCache()
     assert figures.get("a") is None
     assert figures.put("a", 0, seconds=5) == 0

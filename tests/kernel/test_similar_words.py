@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from kmapp.search.bm25 import MAX_MASK_TERMS
-from kmapp.search.similar_words import STEPS, compute_similar_coverage
+from kmapp.search.similar_word_coverage import STEPS, compute_similar_coverage
 from kmapp.text import word_vectors
 from kmapp.text.word_vectors import compare_words
 

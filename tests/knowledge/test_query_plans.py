@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding_model_lifecycle import OWNER
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 from kmapp.search.models import Vector
 from kmapp.search.posting_packing import pack_recent
 from kmapp.search.query_vector import QueryVector
@@ -115,7 +115,7 @@ def deliver_with_vectors(account: Account, number: int) -> None:
 
 def frequent_statements(account: Account) -> Iterator[query_plans.CapturedStatement]:
     """Yield the statements of search, citations and the pages of a source and a document."""
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
     rng = np.random.default_rng(1)
     meaning = QueryVector.from_floats(
         active_model(), rng.normal(size=active_model().dimensions).tolist()

@@ -8,9 +8,9 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.account_options import get_account, list_all_accounts
+from kmapp.management.account_lookup import get_account, list_all_accounts
 from kmapp.providers.active_models import active_model
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector
@@ -77,7 +77,7 @@ def test_small_accounts_get_complete_results(
         "tiny": measure_recall(query_count, tiny, after=large),
     }
     # Force the index for small accounts: its scan must continue until it has enough of their rows.
-    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0)
+    monkeypatch.setattr(scan_method_choice, "SCAN_FACTOR", 0)
     recall["small, by the index"] = measure_recall(query_count, small, BY_INDEX, after=large)
     recall["tiny, by the index"] = measure_recall(query_count, tiny, BY_INDEX, after=large)
     record_figure(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")

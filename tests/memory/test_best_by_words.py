@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, posting_packing, scan_limits
+from kmapp.search import bm25, posting_packing, scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.word_index import index_documents, remove_documents
-from kmapp.search.word_queries import (
+from kmapp.search.word_search import (
     WeightedTerms,
     find_best_by_words,
     find_with_all_terms,
@@ -77,7 +77,7 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     query: set[str],
     scan_factor: float,
 ) -> None:
-    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", scan_factor)
+    monkeypatch.setattr(scan_method_choice, "SCAN_FACTOR", scan_factor)
     monkeypatch.setattr(posting_packing, "BLOCK", 8)
     random = Random(seed)  # noqa: S311 - no secrets
     texts = random_texts(random)

@@ -4,25 +4,25 @@ from uuid import uuid4
 
 import pytest
 
-from context.assembly import tool_offer
+from context.assembly import tool_profiles
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.scan_limits import count_allowed
+from kmapp.search.scan_method_choice import count_allowed
 from kmapp.text import terms as text_terms
 from memory.models.entries import COLLECTION
-from memory.retrieval import excerpts
-from memory.retrieval.excerpts import Excerpts
+from memory.retrieval import prompt_excerpts
+from memory.retrieval.prompt_excerpts import Excerpts
 
 
 @pytest.mark.django_db
 def test_counts_of_many_ids_have_short_keys(acme: Account) -> None:
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
     with acting(acme):
         within = AllowedObjects.from_ids(uuid4() for _ in range(1_000))
         count_allowed(Collection(account_id=acme.pk, name=COLLECTION), within)
-    [key] = scan_limits.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
+    [key] = scan_method_choice.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
     assert len(repr(key)) < 1_000
 
 
@@ -37,7 +37,7 @@ def test_long_words_are_not_cached() -> None:
 
 
 def test_sentences_of_long_texts_displace_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = excerpts._splits  # noqa: SLF001
+    cache = prompt_excerpts._splits  # noqa: SLF001
     cache.clear()
     monkeypatch.setattr(cache, "max_size", 1_000)
     Excerpts("kiln", [f"{number} " + "The kiln fires at six. " * 20 for number in range(9)])
@@ -47,9 +47,9 @@ def test_sentences_of_long_texts_displace_each_other(monkeypatch: pytest.MonkeyP
 
 
 def test_long_tools_displace_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = tool_offer._offered  # noqa: SLF001
+    cache = tool_profiles._offered  # noqa: SLF001
     cache.clear()
     monkeypatch.setattr(cache, "max_size", 100)
     tools = [{"name": f"tool_{number}", "description": "fire " * 40} for number in range(9)]
-    assert len(tool_offer.offer_tools(tools, {}, strict=False)) == 9
+    assert len(tool_profiles.offer_tools(tools, {}, strict=False)) == 9
     assert 0 < cache._size <= 100  # noqa: SLF001

@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
-from kmapp.search import nearest_search, scan_limits
+from kmapp.search import nearest_search, scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.batch_nearest_search import find_nearest_of_each
 from memory.actions import review
@@ -108,8 +108,8 @@ def test_batch_of_searches_equals_single_ones(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, scan_factor: float
 ) -> None:
     write(agent, *TRAIN, *(f"Note {n}: two eggs and some flour." for n in range(4)), **ANN)
-    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", scan_factor)
-    scan_limits.clear_query_caches()
+    monkeypatch.setattr(scan_method_choice, "SCAN_FACTOR", scan_factor)
+    scan_method_choice.clear_query_caches()
     collection = Collection(account_id=acme.pk, name=COLLECTION)
     with acting(acme):
         entries = MemoryEntry.objects.of(acme)
@@ -123,7 +123,7 @@ def test_batch_of_searches_equals_single_ones(
             single = nearest_search.find_nearest(collection, meaning, within=within, limit=3)
             assert list(batch[pk].items()) == list(single.items())
             assert len(single) == 3
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
 
 
 def test_entities_are_linked_to_their_mentions(agent: Agent, acme: Account) -> None:

@@ -14,7 +14,7 @@ from kmapp.runtime import embedded
 from kmapp.search import posting_packing
 from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
 from kmapp.search.posting_packing import list_unpacked, pack_recent
-from kmapp.search.postings import unpack
+from kmapp.search.posting_scores import unpack
 from kmapp.search.tasks import pack_postings
 from kmapp.search.word_index import index_documents, remove_documents
 from memory.actions.review import edit

@@ -20,17 +20,17 @@ from memory.actions import erasure, topic_growth
 from memory.actions.apply_extraction import finish
 from memory.actions.entry_locks import lock_entry
 from memory.actions.judgements import NewJudgement, store_judgements
+from memory.actions.topic_editing import merge_topics, split_topic
 from memory.actions.topic_growth import (
     GrowthResult,
     TopicChange,
     create_member_edges,
     member_edges,
 )
-from memory.actions.topics import merge_topics, split_topic
 from memory.actions.write_entries import propose_update, write_batch
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from tests import makers
 from tests.race import run_concurrently, run_on_own_connection, wait_until_blocked
 

@@ -14,12 +14,12 @@ from kmapp.errors import Conflict
 from memory.actions import access_counts, bulk_review, rankings, review, topic_growth
 from memory.actions.access_counts import flush_access_counts
 from memory.actions.entry_locks import lock_entry
+from memory.actions.topic_editing import decline_suggestion, merge_topics, refresh_suggestions
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
-from memory.actions.topics import decline_suggestion, merge_topics, refresh_suggestions
 from memory.actions.write_entries import propose_update
 from memory.models import BulkRun, MemoryEntry, Ranking, TopicSuggestion
 from memory.retrieval.access_counters import count_accesses
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from tests import makers
 from tests.race import run_concurrently
 

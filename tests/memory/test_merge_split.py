@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import combinations
 
-from memory.topics.merge_split import join_into_two_parts, list_suggestions
+from memory.topics.merge_split_suggestions import join_into_two_parts, list_suggestions
 from tests.timing import assert_linear
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memory.api import page_size
+from memory.api import page_byte_limit
 from tests.agent import Agent
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def test_page_of_memories_is_limited_in_bytes(
     written = [
         agent.store(f"Tea {number}.", user_id="ann", metadata={"note": NOTE}) for number in range(5)
     ]
-    monkeypatch.setattr(page_size, "MAX_PAGE_BYTES", largest)
+    monkeypatch.setattr(page_byte_limit, "MAX_PAGE_BYTES", largest)
     pages: list[list[str]] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -38,7 +38,7 @@ def test_page_of_versions_is_limited_in_bytes(
     pk = agent.store("Tea.", user_id="ann", metadata={"note": NOTE})
     for number in range(2):
         agent.post("memory/update", {"id": pk, "text": f"Tea {number}."}, 200)
-    monkeypatch.setattr(page_size, "MAX_PAGE_BYTES", largest)
+    monkeypatch.setattr(page_byte_limit, "MAX_PAGE_BYTES", largest)
     pages: list[list[dict[str, Any]]] = []
     after: int | None = 0
     while after is not None:

@@ -12,9 +12,9 @@ from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.providers.active_models import active_model
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector
@@ -97,7 +97,9 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     for optional_viewer in (HEAVY, None) * 5:
         meaning = query(cloud)
         by_index = find_neighbours(accounts[LARGE], meaning, optional_viewer)
-        monkeypatch.setattr(scan_limits, "SCAN_FACTOR", NUMBER)  # so that every search is a scan
+        monkeypatch.setattr(
+            scan_method_choice, "SCAN_FACTOR", NUMBER
+        )  # so that every search is a scan
         one_by_one = find_neighbours(accounts[LARGE], meaning, optional_viewer)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.retrieval.excerpts import Excerpts
+from memory.retrieval.prompt_excerpts import Excerpts
 from memory.retrieval.text_budget import BlockEntry, build_block
 
 

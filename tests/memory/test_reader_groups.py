@@ -13,17 +13,22 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
-from kmapp.search import nearest_search, reader_group_search, scan_limits, vector_code_packing
+from kmapp.search import (
+    nearest_search,
+    reader_group_search,
+    scan_method_choice,
+    vector_code_packing,
+)
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.array_tables import unpack_numbers
 from kmapp.search.models import CodeCentre, IndexedDocument, PackedCodes, PackedReaderGroup, Vector
+from kmapp.search.packed_array_tables import unpack_numbers
 from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.tasks import pack_vector_codes
 from kmapp.search.vector_code_packing import list_uncoded, pack_codes
 from kmapp.search.vector_codes import Coder
 from kmapp.search.vector_storage import EmbeddedPart, TextPart, store_vectors
-from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import extract_terms
 from memory.actions import review
 from memory.actions.erasure import erase_entries, preview_erasure
@@ -57,17 +62,17 @@ def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Ac
 
 @pytest.fixture
 def packed(packed_once: Account, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    monkeypatch.setattr(scan_limits, "SCAN_FACTOR", 0.0)  # no collection is small
+    monkeypatch.setattr(scan_method_choice, "SCAN_FACTOR", 0.0)  # no collection is small
     monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
     yield packed_once
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
 
 
 def pack_all(account: Account) -> None:
     pack_recent(account.pk, COLLECTION, at_least=1)
     pack_codes(account.pk, COLLECTION)
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
 
 
 def list_packed_documents(account: Account, reader_group: str) -> set[str]:

@@ -5,7 +5,13 @@ import pytest
 from kmapp.web.three_way_merge import ChangedBy, diff_three_way
 from memory.review.contradictions import find_contrast, remove_contrasted_values
 from memory.review.similarity import compare_texts, compute_closeness
-from memory.topics.circular_layout import HEIGHT, MAX_SPOTS, WIDTH, place_on_circle, shorten_name
+from memory.topics.neighbour_circle_layout import (
+    HEIGHT,
+    MAX_SPOTS,
+    WIDTH,
+    place_on_circle,
+    shorten_name,
+)
 
 # The new text, the existing text, the cosine of their vectors, and their relation.
 PAIRS = [

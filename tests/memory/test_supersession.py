@@ -2,7 +2,7 @@
 
 import itertools
 
-from memory.extraction.supersession import is_contradiction, is_retained
+from memory.extraction.supersession_checks import is_contradiction, is_retained
 
 # The fact, the memory, and whether the fact replaces it only if the memory is nearest to it.
 REPLACED = [

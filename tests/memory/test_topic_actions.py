@@ -11,17 +11,17 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
-from memory.actions import review, topic_growth, topics
+from memory.actions import review, topic_editing, topic_growth
 from memory.actions.follow_up_jobs import enqueue_topic_growth
+from memory.actions.topic_editing import refresh_suggestions
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
-from memory.actions.topics import refresh_suggestions
 from memory.actions.write_entries import write_batch
 from memory.jobs.tasks import enqueue_topic_growths
 from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
-from memory.topics.merge_split import compute_modularity, list_suggestions
+from memory.topics.merge_split_suggestions import compute_modularity, list_suggestions
 from memory.topics.projection import HEIGHT, MARGIN, WIDTH, project
 from tests import makers
 from tests.agent import Agent
@@ -115,9 +115,11 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        removed = topics.merge_topics(makers.decision(small), large.pk)
+        removed = topic_editing.merge_topics(makers.decision(small), large.pk)
         assert (removed.status, number(large)) == ("superseded", 9)
-        assert [each.pk for each in topics.list_merged_topics(acme.pk, large.pk)] == [small.pk]
+        assert [each.pk for each in topic_editing.list_merged_topics(acme.pk, large.pk)] == [
+            small.pk
+        ]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
         review.undo(makers.decision(removed))
@@ -129,32 +131,32 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
 def test_chained_merges_are_undone_from_the_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
-        topics.merge_topics(makers.decision(one), two.pk)
-        topics.merge_topics(makers.decision(two), three.pk)
+        topic_editing.merge_topics(makers.decision(one), two.pk)
+        topic_editing.merge_topics(makers.decision(two), three.pk)
         assert number(three) == 12
         review.unpin(makers.decision(two))  # adds a version to the merged topic
-        again = topics.unmerge_topic(makers.decision(two))
+        again = topic_editing.unmerge_topic(makers.decision(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        topics.merge_topics(makers.decision(three), two.pk)  # in the other direction
+        topic_editing.merge_topics(makers.decision(three), two.pk)  # in the other direction
         assert number(two) == 12
         with pytest.raises(Conflict):
-            topics.unmerge_topic(makers.decision(two))
+            topic_editing.unmerge_topic(makers.decision(two))
 
 
 def test_split_topic_can_be_merged_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
         ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
-        new = topics.split_topic(makers.decision(whole), ids[:3])
+        new = topic_editing.split_topic(makers.decision(whole), ids[:3])
         assert (number(new), number(whole)) == (3, 5)
         assert new.title != whole.title
         with pytest.raises(Conflict):
-            topics.split_topic(makers.decision(whole), ids[:3])  # no longer members
+            topic_editing.split_topic(makers.decision(whole), ids[:3])  # no longer members
         with pytest.raises(Conflict):
-            topics.split_topic(makers.decision(whole), ids[3:])  # no member would remain
-        topics.merge_topics(makers.decision(new), whole.pk)
+            topic_editing.split_topic(makers.decision(whole), ids[3:])  # no member would remain
+        topic_editing.merge_topics(makers.decision(new), whole.pk)
         assert number(whole) == 8
 
 
@@ -162,8 +164,8 @@ def test_split_removes_both_edges_of_members_of_a_merged_topic(acme: Account) ->
     merged, whole = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
     with acting(acme):
         ids = list(member_edges(acme.pk, merged.pk).values_list("src_id", flat=True))
-        topics.merge_topics(makers.decision(merged), whole.pk)
-        topics.split_topic(makers.decision(whole), ids)
+        topic_editing.merge_topics(makers.decision(merged), whole.pk)
+        topic_editing.split_topic(makers.decision(whole), ids)
         assert not MemoryEdge.objects.of(acme).filter(src=merged, dst__in=ids).exists()
 
 
@@ -172,7 +174,7 @@ def test_split_topic_is_named_by_memories_that_its_viewers_see(acme: Account) ->
     with acting(acme):
         own = written(acme, [f"The violin lesson {n}." for n in range(3)], user_id="mira")
         create_member_edges(acme.pk, whole.pk, [entry.pk for entry in own])
-        new = topics.split_topic(makers.decision(whole), [entry.pk for entry in own])
+        new = topic_editing.split_topic(makers.decision(whole), [entry.pk for entry in own])
     assert new.title == whole.title
 
 
@@ -181,18 +183,18 @@ def test_rejects_invalid_topic_changes(acme: Account) -> None:
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
         with pytest.raises(Conflict):
-            topics.merge_topics(makers.decision(shared), own.pk)  # visible to other users
+            topic_editing.merge_topics(makers.decision(shared), own.pk)  # visible to other users
         with pytest.raises(Invalid):
-            topics.merge_topics(makers.decision(shared), shared.pk)
+            topic_editing.merge_topics(makers.decision(shared), shared.pk)
         with pytest.raises(NotFound):
-            topics.merge_topics(makers.decision(fact), shared.pk)
+            topic_editing.merge_topics(makers.decision(fact), shared.pk)
         with pytest.raises(Invalid):
-            topics.rename_topic(makers.decision(shared), "")
+            topic_editing.rename_topic(makers.decision(shared), "")
         with pytest.raises(Conflict):
-            topics.promote_draft(makers.decision(shared))  # no draft
+            topic_editing.promote_draft(makers.decision(shared))  # no draft
         stale = makers.decision(shared, version=9)
         with pytest.raises(Conflict):
-            topics.rename_topic(stale, "Other")
+            topic_editing.rename_topic(stale, "Other")
 
 
 def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -204,8 +206,8 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
     with acting(acme):
         result = MemoryEntry.objects.of(acme).get(kind="topic")
         assert result.status == "draft"
-        topics.rename_topic(makers.decision(result), "Steeping")
-        topics.promote_draft(makers.decision(result))
+        topic_editing.rename_topic(makers.decision(result), "Steeping")
+        topic_editing.promote_draft(makers.decision(result))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
@@ -247,9 +249,9 @@ def test_suggestions_for_merged_topics_are_hidden(acme: Account) -> None:
     with acting(acme):
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
         TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
-        assert [each.topic for each in topics.open_suggestions(acme.pk)] == [one, three]
-        topics.merge_topics(makers.decision(two), three.pk)
-        assert [each.topic for each in topics.open_suggestions(acme.pk)] == [three]
+        assert [each.topic for each in topic_editing.open_suggestions(acme.pk)] == [one, three]
+        topic_editing.merge_topics(makers.decision(two), three.pk)
+        assert [each.topic for each in topic_editing.open_suggestions(acme.pk)] == [three]
 
 
 def test_declined_merge_stays_declined(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,11 +263,11 @@ def test_declined_merge_stays_declined(acme: Account, monkeypatch: pytest.Monkey
     with acting(acme):
         open_one = merge(one, two)
         open_one.save()
-        topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
+        topic_editing.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
     result = [merge(two, one), merge(two, three)]
     assert refresh_suggestions(acme.pk, [*result, merge(two, three)]) == 1
     with acting(acme):
-        assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
+        assert [each.other for each in topic_editing.open_suggestions(acme.pk)] == [three]
 
 
 def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -274,9 +276,9 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         open_one = TopicSuggestion.objects.create(
             account=acme, kind="merge", topic=small, other=large, score=0.5
         )
-        topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
+        topic_editing.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
-            topics.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
+            topic_editing.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
     assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).suggestions) == 0
     with acting(acme):
         saved = TopicSuggestion.objects.of(acme).get()
@@ -287,7 +289,7 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         query = TopicSuggestion.objects.create(
             account=acme, kind="split", topic=more, members=ids[:3], score=0.5
         )
-        content, new = topics.accept_suggestion(acme.pk, query.pk, SYSTEM)
+        content, new = topic_editing.accept_suggestion(acme.pk, query.pk, SYSTEM)
         assert (content.topic_id, number(new), number(more)) == (more.pk, 3, 3)
         assert {UUID(each) for each in ids[:3]} == set(
             member_edges(acme.pk, new.pk).values_list("src_id", flat=True)

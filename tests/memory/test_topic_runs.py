@@ -11,6 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import review, topic_growth
+from memory.actions.topic_editing import refresh_suggestions
 from memory.actions.topic_growth import (
     GrowthResult,
     TopicChange,
@@ -19,9 +20,8 @@ from memory.actions.topic_growth import (
     member_edges,
 )
 from memory.actions.topic_labels import MODEL_SECONDS, Labeller
-from memory.actions.topics import refresh_suggestions
 from memory.models import MemoryEdge, MemoryEntry, TopicSuggestion
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from memory.topics.labels import Background
 from tests import makers
 from tests.agent import Agent

@@ -5,9 +5,9 @@ from typing import Any
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.scan_limits import count_allowed
+from kmapp.search.scan_method_choice import count_allowed
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.models.entry_input import NewEntry
@@ -45,10 +45,10 @@ def test_caches_hold_no_long_conditions(acme: Account) -> None:
     before = search._build_cached_filter.cache_info().currsize  # noqa: SLF001
     build_allowed_objects(acme.pk, SearchRequest(query="tea", tags=tags))
     assert search._build_cached_filter.cache_info().currsize == before  # noqa: SLF001
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
     with acting(acme):
         rows = MemoryEntry.objects.of(acme).filter(client_id__in=tags)
         collection = Collection(account_id=acme.pk, name=COLLECTION)
         assert count_allowed(collection, AllowedObjects.from_queryset(rows)) == 0
-    [key] = scan_limits.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
+    [key] = scan_method_choice.ALLOWED_COUNT_CACHE._entries  # noqa: SLF001
     assert len(repr(key)) < 1_000

@@ -136,7 +136,7 @@ def embedder_rate(cache: VectorCache) -> float:
 
 def _key() -> str:
     """Return a key of the deployment's account."""
-    from kmapp.management.account_options import get_account
+    from kmapp.management.account_lookup import get_account
     from tests import makers
 
     return makers.key(get_account("main"), ("memory:read", "memory:write"))[1]

@@ -76,7 +76,7 @@ def synthetic(number: int, seed: int = 0) -> list[Item]:
 def passages_of(items: Sequence[Item]) -> Iterator[str]:
     """Yield what the stores embed: the bare text, and the forms of kmapp with date and context."""
     from kmapp.providers.embedding_model_lifecycle import TEMPLATE
-    from kmapp.search.embedding_passages import (
+    from kmapp.search.passage_templates import (
         Passage,
         Template,
         render_parts,

@@ -157,7 +157,7 @@ def test_long_backtest_is_continued_by_later_runs(
 def test_unfinished_backtests_are_limited(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.outbox.background_evaluation.MAX_UNFINISHED", 2)
+    monkeypatch.setattr("kmapp.outbox.background_evaluation_model.MAX_UNFINISHED", 2)
     paths = [f"/v1/rules/{add_rule(acme, name).pk}/backtest" for name in ("one", "two", "three")]
 
     def start(path: str) -> Any:

@@ -56,7 +56,7 @@ def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator
 
     from kmapp.accounts.acting import acting
     from kmapp.accounts.actors import SYSTEM
-    from kmapp.management.account_options import get_account
+    from kmapp.management.account_lookup import get_account
     from memory.actions.settings import update_policy
     from tests import makers
 

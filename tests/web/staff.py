@@ -33,8 +33,8 @@ from kmapp.search.models import (
     RemovedDocument,
 )
 from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
-from memory.actions.exports import record_export
 from memory.actions.feedback import rate_entry
+from memory.actions.record_export import record_export
 from memory.actions.settings import update_policy
 from memory.actions.write_entries import write_batch
 from memory.models import (

@@ -3,10 +3,10 @@
 import pytest
 from django.test import Client
 
+from kmapp.accounts.account_administration import archive_account
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.installation_accounts import archive_account
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry

@@ -6,7 +6,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from kmapp.management.demo.actions import REQUESTED
+from kmapp.management.demo.load_demo import REQUESTED
 from kmapp.outbox.models import OutboxEvent
 from memory.models import MemoryEntry, MemoryVersion
 from rules.models import Rule

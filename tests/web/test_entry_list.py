@@ -210,9 +210,9 @@ def test_no_order_reads_the_whole_table(acme: Account, sort: str, index: str) ->
 
 
 def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
+    for module in ("memory.retrieval.entry_list_search", "memory.views.entry_list"):
         monkeypatch.setattr(f"{module}.MAX_RESULTS", 5)
-    monkeypatch.setattr("memory.retrieval.admin_search.MAX_PER_LIST", 3)
+    monkeypatch.setattr("memory.retrieval.entry_list_search.MAX_PER_LIST", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
     text = listed(reviewer, q="tea")
     assert missing(text, "Only the top 5 results are shown.", "1 to 5 of 5") == []

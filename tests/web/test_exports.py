@@ -15,9 +15,9 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
 from memory.models.entry_input import NewEntry
+from memory.transfer.csv_export import COLUMNS, format_cell
 from memory.transfer.export import export_account
 from memory.transfer.jsonl import serialize_row
-from memory.transfer.spreadsheet import COLUMNS, format_cell
 from tests import makers
 from tests.web.test_entries import remember
 

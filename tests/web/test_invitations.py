@@ -11,9 +11,9 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from kmapp.accounts.account_administration import archive_account
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.installation_accounts import archive_account
 from kmapp.accounts.invitations import accept_invitation
 from kmapp.accounts.models import Account, Invitation, Membership, User
 from kmapp.errors import Conflict

@@ -12,7 +12,7 @@ from django.urls import reverse
 from context.assembly.prompt_inputs import Section
 from context.models import ContextBody
 from context.models.archives import ArchiveScope
-from context.reports.person_records import SOURCES, count_rows, export_person
+from context.reports.personal_data_export import SOURCES, count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM

@@ -11,7 +11,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.exports import record_export
+from memory.actions.record_export import record_export
 from memory.models import MemoryExport, SavedView
 from tests import makers
 from tests.makers import missing

@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 
 from kmapp.web import icons
-from kmapp.web.badges import BADGES
 from kmapp.web.navigation import NAV_GROUPS
+from kmapp.web.status_badges import BADGES
 
 VENDOR = settings.BASE_DIR / "static" / "vendor"
 PACKAGES = json.loads((VENDOR / "VENDORED.json").read_text())

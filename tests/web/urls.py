@@ -9,7 +9,7 @@ from django.urls import include, path
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.urls import handler400, handler403, handler404, handler500
-from kmapp.web import notices
+from kmapp.web import success_messages
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 
@@ -36,7 +36,7 @@ def admins(request: WebRequest) -> HttpResponse:
 
 @page_view("GET", "POST")
 def tells(request: WebRequest) -> HttpResponse:
-    notices.notify_success(request, "Approved <i>it</i>.", undo="/undo/")
+    success_messages.notify_success(request, "Approved <i>it</i>.", undo="/undo/")
     if request.htmx:
         return HttpResponse("<p>part</p>")
     return render(request, "web/home/index.html", {"panels": []})

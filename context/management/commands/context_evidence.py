@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from context.benchmarks.passage_recall import result_lines
 from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from context.management.commands.context_scenario import DEFAULT_URL, check_url, create_client
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.offline_retrieval import Vectors

@@ -24,7 +24,7 @@ from context.reports.possible_savings import find_savings
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.management.benchmark import BenchmarkCommand, temporary_account
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 WINDOW = 200_000
 CONVERSATIONS = 50  # conversations to replay
@@ -89,7 +89,7 @@ class Command(BenchmarkCommand):
         right = Changes(policy={"head": 200, "tail": 0}, window=50_000, reserve=4_096)
         request = ComparisonRequest(left=NO_CHANGES, right=right, calls=count)
         comparison = start_comparison(account.pk, SYSTEM, request)
-        tokens.clear_cache()  # as in a worker that has not seen these calls
+        token_counter.clear_cache()  # as in a worker that has not seen these calls
         started, busy = perf_counter(), process_time()
         run_comparison(account.pk, comparison.pk)
         elapsed, busy = perf_counter() - started, process_time() - busy

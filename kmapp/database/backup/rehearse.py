@@ -29,7 +29,7 @@ from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.ledger.models import Commit
 from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import env
-from kmapp.search import scan_limits
+from kmapp.search import scan_method_choice
 
 DATABASE_ALIASES = ("default", "owner")
 
@@ -87,7 +87,7 @@ def _connect_to(name: str) -> None:
         connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
         connection.settings_dict["NAME"] = name
     clear_model_cache()
-    scan_limits.clear_query_caches()
+    scan_method_choice.clear_query_caches()
 
 
 def check_restored_database(path: Path, name: str) -> Findings:

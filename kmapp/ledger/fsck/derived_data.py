@@ -37,7 +37,7 @@ WITH key (account, collection) AS (SELECT %s::uuid, %s::text), listed AS (
     SELECT unnest(r.terms) FROM search_removeddocument r, key
      WHERE r.account_id = key.account AND r.collection = key.collection) terms
    GROUP BY term
-), packed AS ( -- a posting has 8 bytes (kmapp.search.postings)
+), packed AS ( -- a posting has 8 bytes (kmapp.search.posting_scores)
   SELECT p.term, sum(octet_length(p.postings)) / 8 AS documents FROM search_packedpostings p, key
    WHERE p.account_id = key.account AND p.collection = key.collection GROUP BY p.term
 )

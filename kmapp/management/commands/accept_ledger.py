@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.accept_loss import accept_loss
-from kmapp.ledger.checkpoint_status import ChainDeviation, list_deviations
-from kmapp.management.account_options import list_all_accounts
+from kmapp.ledger.chain_deviations import ChainDeviation, list_deviations
+from kmapp.management.account_lookup import list_all_accounts
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.management.demo.actors import DemoActors
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
-from kmapp.management.account_options import list_accounts
+from kmapp.management.account_lookup import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model
@@ -21,8 +21,8 @@ from kmapp.search.embedding_model_comparison import (
     load_example_questions,
     render_report,
 )
-from kmapp.search.embedding_passages import Template
 from kmapp.search.embedding_sources import list_sources
+from kmapp.search.passage_templates import Template
 
 EXAMPLES = 50
 MODEL_OPTIONS = (

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.ledger.fsck import Findings, Options, check
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.runtime import env
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.account_options import list_accounts
+from kmapp.management.account_lookup import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery, DeliveryQuerySet

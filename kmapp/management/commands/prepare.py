@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp.ledger.checkpoint_status import list_deviations
+from kmapp.ledger.chain_deviations import list_deviations
 from kmapp.runtime import stack
 
 log = structlog.get_logger()

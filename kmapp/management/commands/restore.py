@@ -12,7 +12,7 @@ from django.db import DatabaseError, connections
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.restore import restore_backup, restore_checkpoints
-from kmapp.ledger.checkpoint_status import list_deviations
+from kmapp.ledger.chain_deviations import list_deviations
 from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.changes_undone_by_restore import (
     RestoredState,

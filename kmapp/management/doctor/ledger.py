@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
-from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
+from kmapp.ledger.chain_deviations import find_unsigned_since, list_deviations
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
 from kmapp.ledger.signing import get_public_keys_path

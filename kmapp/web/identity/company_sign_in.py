@@ -19,7 +19,7 @@ from kmapp.accounts.company_sign_in.admission import admit_person
 from kmapp.accounts.company_sign_in.assertions import RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
 from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
-from kmapp.accounts.company_sign_in.provider_requests import parse_answer, start_at_provider
+from kmapp.accounts.company_sign_in.protocol_dispatch import parse_answer, start_at_provider
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
 from kmapp.web.http import as_web_request, safe_next_url
@@ -29,9 +29,9 @@ from kmapp.web.identity.company_session import (
     find_company_session,
     store_company_session,
 )
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT
 from kmapp.web.rate_limits import limit_attempts
+from kmapp.web.success_messages import notify_success
 
 STARTED = "company_started"  # session key of the sign-in that waits for its response
 MAX_SECONDS = 600  # until it expires

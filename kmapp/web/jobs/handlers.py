@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kmapp.accounts.actors import Actor
-from kmapp.management.demo.actions import REQUESTED, load_requested
+from kmapp.management.demo.load_demo import REQUESTED, load_requested
 from kmapp.outbox.registry import Job, register_handler
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.word_queries import (
+from kmapp.search.word_search import (
     complete_term,
     find_best_by_words,
     find_with_all_terms,

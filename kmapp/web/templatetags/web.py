@@ -14,16 +14,16 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
 from kmapp.text.highlight import Piece
-from kmapp.web import bounded_counts, diff, icons, notices, timestamps
-from kmapp.web.badges import BADGES
+from kmapp.web import bounded_counts, diff, icons, success_messages, timestamps
 from kmapp.web.charts import Chart
 from kmapp.web.http import format_cursor
 from kmapp.web.invisible_characters import mark_invisible
 from kmapp.web.navigation import SESSION, find_url
 from kmapp.web.site_search.query import TYPE, SiteQuery
+from kmapp.web.status_badges import BADGES
 
 register = template.Library()
-register.filter(notices.undo_address)
+register.filter(success_messages.undo_address)
 register.filter(bounded_counts.format_figure)
 
 

@@ -7,8 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.actions import create_account
-from kmapp.accounts.installation_accounts import (
+from kmapp.accounts.account_administration import (
     AccountSummary,
     archive_account,
     join_account,
@@ -16,6 +15,7 @@ from kmapp.accounts.installation_accounts import (
     rename_account,
     restore_account,
 )
+from kmapp.accounts.actions import create_account
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.web.account_forms import AccountForm, NewAccountForm

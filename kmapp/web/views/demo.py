@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from kmapp.accounts.permissions import Permission
-from kmapp.management.demo.actions import find_last_delivery, list_steps, request_demo
+from kmapp.management.demo.load_demo import find_last_delivery, list_steps, request_demo
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled

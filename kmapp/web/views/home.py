@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.models import User
 from kmapp.accounts.permissions import Permission
-from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
+from kmapp.ledger.chain_deviations import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from kmapp.web.bounded_counts import count_figures, is_exact

@@ -40,10 +40,10 @@ from kmapp.web.error_views import render_error
 from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
 from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.login_forms import NewLoginForm
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.rate_limits import limit_attempts, limit_requests
 from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.success_messages import notify_success
 
 log = structlog.get_logger()
 PAGE = "web/invitations/accept.html"

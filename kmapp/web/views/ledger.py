@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.ledger.accept_loss import accept_loss
-from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
+from kmapp.ledger.chain_deviations import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import VerificationResult, verify_account
 from kmapp.notifications.seal_mismatches import list_mismatches

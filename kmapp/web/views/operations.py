@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
+from kmapp.ledger.chain_deviations import find_deviation, list_deviations
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
-from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.notifications.seal_mismatches import list_mismatches
 from kmapp.outbox.failed_deliveries import retry_deliveries
-from kmapp.outbox.job_results import load_outcome
+from kmapp.outbox.job_result_registry import load_outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, uuid_or_404

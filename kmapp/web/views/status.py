@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.runtime.cache_backend import valkey_cache
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.web.context_processors import chrome
 
 SECONDS = 5  # lifetime of a status, so that many requests put no load on the database

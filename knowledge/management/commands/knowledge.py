@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import DomainError, Waiting
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
 from knowledge.actions.folder_sync import (

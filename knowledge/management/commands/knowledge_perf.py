@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS
 from knowledge.actions.folder_sync import build_delivery, list_files
 from knowledge.benchmarks.search_quality import (

@@ -14,12 +14,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from kmapp.management.progress import Progress
 from memory.actions.imports import ImportLine, ImportResult, LineProblem, import_lines
 from memory.actions.reindex import rebuild_indexes
+from memory.actions.topic_editing import current_topics, refresh_suggestions
 from memory.actions.topic_growth import grow_topics
-from memory.actions.topics import current_topics, refresh_suggestions
 from memory.management.entry_commands import (
     SUBCOMMANDS,
     add_subcommands,

@@ -10,19 +10,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.account_options import get_account, list_all_accounts
+from kmapp.management.account_lookup import get_account, list_all_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary_servers
 from memory.benchmarks import query_plans
-from memory.benchmarks.bench_page import render_page
-from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
+from memory.benchmarks.checkpoint_write_overhead import measure_checkpoint_cost
 from memory.benchmarks.embedding_jobs import measure_embedding_jobs
 from memory.benchmarks.review_session import format_figures, measure_review_session
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
+from memory.benchmarks.timing_report import render_page
 from memory.benchmarks.timings import run_bench
 from memory.benchmarks.topic_quality import topic_quality_lines
-from memory.benchmarks.verify_cost import measure_verify_cost
+from memory.benchmarks.verify_on_read_cost import measure_verify_cost
 from memory.models import MemoryEntry, Viewer
 
 LARGE = 10_000  # number of memories from which no hot query may read a whole table

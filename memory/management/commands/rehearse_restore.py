@@ -20,7 +20,7 @@ from kmapp.management.database_addresses import get_owner_address, get_server_ur
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
-from memory.retrieval.sample_queries import (
+from memory.retrieval.restore_rehearsal_queries import (
     SampleResult,
     compute_overlap,
     load_questions,

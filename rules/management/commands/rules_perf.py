@@ -17,7 +17,7 @@ from kmapp.management.benchmark import BenchmarkCommand, measure_seconds, tempor
 from rules.actions.backtests import run_backtest
 from rules.actions.decisions import evaluate_rules, record_selection
 from rules.actions.rules import count_change
-from rules.api.serialize import EvaluationSerializer
+from rules.api.serialize_evaluations import EvaluationSerializer
 from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleBacktest, RuleDecision
 from rules.views.decisions import load_decision_list

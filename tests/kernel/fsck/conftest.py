@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from kmapp.management.account_options import get_account
+from kmapp.management.account_lookup import get_account
 from tests import makers
 from tests.databases import clone, drop, other_connections, use_database
 from tests.kernel.fsck.fixtures import Ledger, create_history

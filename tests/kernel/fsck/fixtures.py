@@ -18,8 +18,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
-from memory.actions.exports import record_export
 from memory.actions.feedback import rate_entry
+from memory.actions.record_export import record_export
 from memory.actions.review import Decision, edit, forget, pin, undo
 from memory.actions.settings import update_policy
 from memory.actions.write_entries import write_batch

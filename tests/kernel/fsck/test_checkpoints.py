@@ -15,7 +15,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
+from kmapp.ledger.chain_deviations import find_deviation, list_deviations
 from kmapp.ledger.fsck.database_snapshot import open_snapshot
 from kmapp.management.commands.up import BEHIND
 from tests import makers

@@ -13,7 +13,7 @@ from kmapp.providers.active_models import active_model
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
-from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import extract_terms
 from memory.models import EntryQuerySet
 from memory.models.entries import COLLECTION

@@ -5,11 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from context.actions.insert_placeholders import MISSING, Preparation, Prepared, archive_results
-from context.archives.placeholder_swap import (
-    build_replacements,
-    find_back_reference,
-    find_references,
-)
 from context.archives.retrieval import (
     EmbeddedQuery,
     Relevance,
@@ -18,13 +13,18 @@ from context.archives.retrieval import (
     measure_relevance,
     readable_archives,
 )
+from context.archives.tool_result_selection import (
+    build_replacements,
+    find_back_reference,
+    find_references,
+)
 from context.assembly.messages import Message, last_user_text, replace_texts
 from context.assembly.retrieval_request import shorten_query
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import NotFound, TooLarge
-from kmapp.text import tokens
+from kmapp.text import token_counter
 
 MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
 # Characters of loaded results in one response. A conversation may have thousands of placeholders
@@ -106,7 +106,7 @@ def _load_texts(
             text, part = "", MISSING
         if text:
             texts[pk] = text
-        size = tokens.count_tokens(text)
+        size = token_counter.count_tokens(text)
         loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded
 

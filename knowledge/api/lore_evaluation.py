@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from knowledge.api.request_serializers import LoreInput
 from knowledge.api.response_types import LoreAnswer, LoreFired, LoreSilent, LoreSnippet

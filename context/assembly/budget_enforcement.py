@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context.archives.placeholder_swap import list_older_slots, map_tool_names
 from context.archives.placeholders import parse_passages_header, parse_placeholder
+from context.archives.tool_result_selection import list_older_slots, map_tool_names
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_section_tokens
 from context.assembly.prompt_inputs import CallInput, Snippet, StoredSummary
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
-from context.assembly.tool_offer import (
+from context.assembly.tool_profiles import (
     OfferedTool,
     filter_by_profile,
     list_narrower_profiles,
@@ -24,7 +24,7 @@ from context.assembly.tool_offer import (
 )
 from context.assembly.tool_result_trimming import hard_clear, soft_trim
 from context.summaries.extractive import summarise_turns
-from kmapp.text.tokens import count_tokens
+from kmapp.text.token_counter import count_tokens
 
 EXTRACTIVE = "extractive"  # the summary quotes the messages; no model wrote it
 SUMMARY_INDEX = -1  # the index of the row that holds the summary of earlier messages

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from rules.actions.backtests import MAX_DECISIONS, create_backtest

@@ -19,7 +19,7 @@ from context.models import (
     ToolResultArchive,
 )
 from kmapp.accounts.acting import acting
-from kmapp.database.client_statement_timeout import extend_statement_timeout
+from kmapp.database.server_response_timeout import extend_statement_timeout
 from memory.models import (
     Extraction,
     Judgement,

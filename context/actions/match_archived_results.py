@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from context.archives.placeholder_swap import (
+from context.archives.tool_result_selection import (
     find_archive_id,
     map_calls,
     map_tool_names,
@@ -16,7 +16,7 @@ from context.archives.placeholder_swap import (
 from context.assembly.messages import Message, Slot
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import ArchiveScope, NewResult, sent_sha256
-from context.reports.body_digests import encode_json
+from context.reports.call_part_digests import encode_json
 
 MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
 # Characters of inputs in one request, which are stored with each text of the result of a call.

@@ -8,7 +8,7 @@ from uuid import UUID
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
-from kmapp.api.batch_nodes import HostedNode, NodeFeedbackResult, NodeKind, register_kind
+from kmapp.api.batch_node_registry import HostedNode, NodeFeedbackResult, NodeKind, register_kind
 from kmapp.ledger.actions import Recording
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_rules

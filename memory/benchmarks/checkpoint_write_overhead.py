@@ -17,7 +17,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.ledger.checkpoint_status import find_last_signed
+from kmapp.ledger.chain_deviations import find_last_signed
 from kmapp.ledger.models import Commit
 from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry

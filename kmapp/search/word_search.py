@@ -9,13 +9,13 @@ from uuid import UUID
 
 import numpy as np
 
-from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import IdText
+from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search import bm25
 from kmapp.search.allowed_objects import AllowedObjects, Collection
-from kmapp.search.id_arrays import IdArray
-from kmapp.search.postings import (
+from kmapp.search.id_array_lookup import IdArray
+from kmapp.search.posting_scores import (
     POSTING,
     Numbers,
     Scores,
@@ -26,7 +26,7 @@ from kmapp.search.postings import (
     score_documents,
 )
 from kmapp.search.reader_group_search import can_use_reader_groups, load_reader_group_numbers
-from kmapp.search.scan_limits import (
+from kmapp.search.scan_method_choice import (
     compute_scan_limit,
     count_allowed,
     is_scan_faster,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kmapp.runtime.cache_classes import LruCache
+from kmapp.runtime.in_process_caches import LruCache
 from kmapp.text.terms import extract_terms
 
 COMMON_SHARE = 0.2  # share of the memories from which a term counts as common

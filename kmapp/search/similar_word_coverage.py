@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.search.bm25 import MAX_MASK_TERMS
-from kmapp.text.ranking_features import compute_ranking_features
+from kmapp.text.query_independent_features import compute_ranking_features
 from kmapp.text.terms import extract_terms
 from kmapp.text.word_vectors import compare_words
 

@@ -33,7 +33,7 @@ from memory.actions.topic_growth import (
     update_member_count,
 )
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
-from memory.retrieval.audiences import Audience
+from memory.retrieval.shared_audience import Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE
 from memory.topics.labels import Background
 

@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.api.object_uris import object_uri
 from kmapp.providers.active_models import active_model
 from kmapp.search.vector_debug_previews import load_vector_previews
-from kmapp.text import tokens
+from kmapp.text import token_counter
 from memory.api import serialize
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
@@ -118,7 +118,7 @@ def _serialize_context(recalled: RecallResult, data: Mapping[str, Any]) -> dict[
         if (entry := recalled.entries.get(pk)) is None:
             continue
         line = f"- [{entry.kind}] {entry.title + ': ' if entry.title else ''}{entry.content}\n"
-        line_tokens = tokens.count_tokens(line) if max_tokens else 0
+        line_tokens = token_counter.count_tokens(line) if max_tokens else 0
         if size + len(line) > max_characters or (max_tokens and used + line_tokens > max_tokens):
             continue
         lines.append(line)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from kmapp.database.raw_sql import fetch_all
-from kmapp.runtime.cache_classes import TtlCache
+from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.database.queryset_counts import count_querysets
+from kmapp.database.combined_counts import count_querysets
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
 from kmapp.management.demo.actors import DemoActors

@@ -12,7 +12,7 @@ from uuid import UUID
 from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.chain import GENESIS_HASH
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, CommitRow, compute_commit_hash, parse_jsonb
-from kmapp.runtime.cache_classes import LruCache
+from kmapp.runtime.in_process_caches import LruCache
 
 MAX_CACHE_BYTES = 32 * 2**20
 CHANGE_BYTES = 16  # bytes of a change

@@ -9,8 +9,8 @@ from typing import Any
 from context.archives.placeholders import TOOL
 from context.assembly.strict_tool_schemas import normalise_schema
 from context.assembly.token_counts import encode_json
-from kmapp.runtime.cache_classes import LruCache
-from kmapp.text import tokens
+from kmapp.runtime.in_process_caches import LruCache
+from kmapp.text import token_counter
 
 PROFILES: Mapping[str, frozenset[str] | None] = {
     "minimal": frozenset({"memory"}),
@@ -83,7 +83,7 @@ def _offer_tool(text: str, group: str, *, strict: bool) -> OfferedTool:
         name=name,
         group=group or guess_group(name),
         schema=schema,
-        tokens=tokens.count_tokens(encode_json(schema)),
+        tokens=token_counter.count_tokens(encode_json(schema)),
         strict=is_strict,
         obstacles=obstacles,
     )

@@ -5,7 +5,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from kmapp.api.object_uris import object_uri
-from kmapp.api.response_types import serialize_as
+from kmapp.api.typed_dict_schemas import serialize_as
 from rules.actions.decisions import Evaluation
 from rules.actions.rules import build_draft
 from rules.api.response_types import (

@@ -6,8 +6,8 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redaction import redact_text
-from kmapp.database.cursors import prepared_cursor
+from kmapp.accounts.pii_redaction import redact_text
+from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 from memory.models.entry_input import NewEntry
