@@ -152,9 +152,9 @@ class AddPasskeyForm(Labelled, webauthn.AddWebAuthnForm):
         ),
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, Any] | None:
         with _refuse_malformed():
-            cleaned: dict[str, Any] = super().clean()
+            cleaned: dict[str, Any] | None = super().clean()
             return cleaned
 
 
