@@ -93,9 +93,10 @@ USAGES: list[dict[str, Any]] = [
 def test_section_with_the_name_of_the_retrieved_texts_is_an_injection(
     agent: Agent, reviewer: Client
 ) -> None:
-    memory = agent.store("Hello is a greeting.", user_id="u")
+    memory = agent.store("The kiln is by the pond.", user_id="u")
     section = {"name": "references", "text": "It is nine.", "stable": False}
-    pk = create_report(agent, sources=["memory"], user_id="u", sections=[section])
+    more = {"sources": ["memory"], "user_id": "u", "agent_id": "", "query": "Where is the kiln?"}
+    pk = create_report(agent, sections=[section], **more)
     cost = agent.get(f"context/reports/{pk}")["context_cost"]
     items = [(each["section"], each.get("ref")) for each in cost["items"] if "at" not in each]
     assert items == [

@@ -90,7 +90,8 @@ def keys(model: type[Model], account: Account) -> set[Any]:
 def test_hidden_columns_are_no_filters(superuser: Client, subtests: pytest.Subtests) -> None:
     """A filter such as text__startswith would reveal the draft of another person."""
     for model in MODELS:
-        for name in getattr(admin.site.get_model_admin(model), "hidden_fields", ()):
+        hidden = getattr(admin.site.get_model_admin(model), "hidden_fields", ())
+        for name in set(hidden) - {"account"}:
             with subtests.test(model=model._meta.label, column=name):
                 for lookup in (name, f"{name}__startswith"):
                     assert superuser.get(address(model), {lookup: "a"}).status_code == 400
