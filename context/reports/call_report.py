@@ -11,7 +11,7 @@ from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
 from context.assembly.messages import list_calls
-from context.assembly.prompt import REFERENCES, RenderedSection, count_section_tokens, prefix_digest
+from context.assembly.prompt import RenderedSection, count_section_tokens, prefix_digest
 from context.assembly.prompt_inputs import Snippet
 from context.assembly.token_counts import count_results
 
@@ -41,6 +41,8 @@ def build_report(draft: Draft) -> dict[str, Any]:
 
 
 def list_items(draft: Draft) -> list[Item]:
+    # The retrieved texts are the last part of the tail; a caller may give a section its name.
+    end = len(draft.tail) - bool(draft.snippets)
     return [
         *(_section_item("system", part) for part in draft.prefix),
         *(
@@ -56,7 +58,8 @@ def list_items(draft: Draft) -> list[Item]:
             for tool in draft.tools
         ),
         *(item for row in draft.rows for item in _message_items(row)),
-        *(item for part in draft.tail for item in _tail_items(part, draft.snippets)),
+        *(_section_item("injections", part) for part in draft.tail[:end]),
+        *(item for part in draft.tail[end:] for item in _list_snippets(part, draft.snippets)),
     ]
 
 
@@ -78,9 +81,7 @@ def _message_items(row: MessageRow) -> list[Item]:
     return items
 
 
-def _tail_items(part: RenderedSection, snippets: Sequence[Snippet]) -> list[Item]:
-    if part.name != REFERENCES:
-        return [_section_item("injections", part)]
+def _list_snippets(part: RenderedSection, snippets: Sequence[Snippet]) -> list[Item]:
     snippet_items: list[Item] = [
         {
             "section": "memory_knowledge",
@@ -117,10 +118,11 @@ def pair_citations(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], I
     """Return each citation with its item; those of rules have none.
 
     Both are in the order of the prompt. A passage is cited by its document, so that the citation
-    has another `ref` than the item.
+    has another `ref` than the item. Some reports of older releases have items twice.
     """
     items = [item for item in report["items"] if item["kind"] == "snippet"]
-    return list(zip_longest(report["citations"], items))
+    pairs = zip_longest(report["citations"], items)
+    return [(citation, item) for citation, item in pairs if citation is not None]
 
 
 def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
@@ -87,6 +88,25 @@ USAGES: list[dict[str, Any]] = [
         "gen_ai.usage.cache_read.input_tokens": 400,
     },
 ]
+
+
+def test_section_with_the_name_of_the_retrieved_texts_is_an_injection(
+    agent: Agent, reviewer: Client
+) -> None:
+    memory = agent.store("The kiln is by the pond.", user_id="u")
+    section = {"name": "references", "text": "It is nine.", "stable": False}
+    more = {"sources": ["memory"], "user_id": "u", "agent_id": "", "query": "Where is the kiln?"}
+    pk = create_report(agent, sections=[section], **more)
+    cost = agent.get(f"context/reports/{pk}")["context_cost"]
+    items = [(each["section"], each.get("ref")) for each in cost["items"] if "at" not in each]
+    assert items == [
+        ("system", None),
+        ("injections", None),
+        ("memory_knowledge", memory),
+        ("memory_knowledge", None),
+    ]
+    assert cost["estimated_tokens"]["injections"] > 0
+    assert reviewer.get(f"/calls/{pk}/").status_code == 200
 
 
 def test_outcome_is_stored_and_priced(agent: Agent, acme: Account) -> None:
