@@ -1,6 +1,6 @@
 """Data stored under a person's id: extractions, saved views and records of exports."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 from urllib.parse import parse_qsl, quote_plus
 from uuid import UUID
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.text.person_ids import compile_person_id
+from kmapp.text.person_ids import contains_person_id
 from memory.models import Extraction, MemoryExport, SavedView
 
 StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
@@ -36,19 +36,17 @@ def erase_records(account_id: UUID, people: Collection[str], commit: Recording) 
     MemoryExport.objects.of(account_id).filter(pk__in=[row.pk for row in exports]).delete()
 
 
-def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
+def _list_naming(rows: "QuerySet[StoredRow]", people: Collection[str]) -> Iterator[StoredRow]:
     """Yield the rows whose query string or name contains the id of a person as a word."""
     candidates = Q(pk__in=[])
-    patterns = []
     for person in people:
         candidates |= Q(query__contains=quote_plus(person))
         if rows.model is SavedView:
             candidates |= Q(name__contains=person)
-        patterns.append(compile_person_id(person))
     for row in rows.filter(candidates):
         texts = [value for _, value in parse_qsl(row.query)]
         texts.append(getattr(row, "name", ""))
-        if any(pattern.search(text) for pattern in patterns for text in texts):
+        if any(contains_person_id(text, person) for person in people for text in texts):
             yield row
 
 

@@ -5,12 +5,11 @@ A name in Latin script must be a whole word in any case; one in Chinese may occu
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
-from kmapp.text.person_ids import UNSPACED
+from kmapp.text.person_ids import UNSPACED, contains_word
 
 MIN_NAME_LENGTH = 2  # characters; a single one is an initial or a common word
-_LETTER = rf"[^\W_{UNSPACED}]"  # Chinese has no spaces around a name in Latin script
+_LETTER = re.compile(rf"[^\W_{UNSPACED}]")  # Chinese has no spaces around a name in Latin script
 
 
 def build_name_matcher(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
@@ -22,13 +21,10 @@ def build_name_matcher(text: str, entities: Iterable[str]) -> Callable[[str], bo
         folded_name = name.strip().casefold()
         if len(folded_name) < MIN_NAME_LENGTH:
             return False
-        return folded_name in entity_names or bool(_compile_pattern(folded_name).search(folded))
+        before = _LETTER if folded_name[0].isascii() else None
+        after = _LETTER if folded_name[-1].isascii() else None
+        return folded_name in entity_names or contains_word(
+            folded, folded_name, before=before, after=after
+        )
 
     return contains_name
-
-
-@lru_cache(maxsize=2_000)
-def _compile_pattern(name: str) -> re.Pattern[str]:
-    before = f"(?<!{_LETTER})" if name[0].isascii() else ""
-    after = f"(?!{_LETTER})" if name[-1].isascii() else ""
-    return re.compile(f"{before}{re.escape(name)}{after}")

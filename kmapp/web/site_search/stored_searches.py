@@ -10,7 +10,7 @@ from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_perso
 from kmapp.accounts.models import User
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
-from kmapp.text.person_ids import compile_person_id
+from kmapp.text.person_ids import contains_person_id
 from kmapp.web.models import StoredSearch
 
 MAX_RECENT = 8
@@ -55,9 +55,8 @@ def _upsert_search(account_id: UUID, user: User, text: str, **values: bool) -> N
 
 def _find_searches_naming(account_id: UUID, people: Collection[str]) -> list[UUID]:
     """Return the ids of searches that contain the id of a person as a word."""
-    patterns = [compile_person_id(person) for person in people]
     rows = StoredSearch.objects.of(account_id).values_list("pk", "text")
-    return [pk for pk, text in rows if any(pattern.search(text) for pattern in patterns)]
+    return [pk for pk, text in rows if any(contains_person_id(text, person) for person in people)]
 
 
 def _count_searches(account_id: UUID, people: Collection[str]) -> int:
