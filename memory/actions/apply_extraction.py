@@ -225,9 +225,10 @@ class _OutcomeWriter:
         return {**result, "supersedes": str(memory.pk)}
 
     def _update(self, outcome: FactOutcome, memory: MemoryEntry, reason: str) -> dict[str, Any]:
-        entities = list(dict.fromkeys([*memory.entities, *outcome.fact.entities]))
+        entities = [*memory.entities, *outcome.fact.entities]
         redacted = redact_field("entities", entities, self.settings.account.redact)
-        values = {"content": self._redact(outcome.text), "entities": redacted}
+        unique = list(dict.fromkeys(redacted))  # two numbers become the same "[phone]"
+        values = {"content": self._redact(outcome.text), "entities": unique}
         update_entry(memory, Event.UPDATE, values, self.commit, reason=reason)
         return _format_result(outcome, memory.pk, "UPDATE", reason)
 
