@@ -1,5 +1,6 @@
 """Forms of allauth with the product's labels and styles."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -90,12 +91,16 @@ class AddAuthenticatorForm(CodeForm, totp.ActivateTOTPForm):
     """Form that proves that the authenticator app has the secret."""
 
 
+# What decoders raise. `struct.error` comes from numbers in CBOR that end too early.
+MALFORMED = (TypeError, ValueError, LookupError, AttributeError, RecursionError, struct.error)
+
+
 @contextmanager
 def _refuse_malformed() -> Iterator[None]:
     """Report a malformed response of a passkey as one that is not accepted."""
     try:
         yield
-    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+    except MALFORMED as error:
         raise get_adapter().validation_error("incorrect_code") from error
 
 
