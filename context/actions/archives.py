@@ -133,9 +133,12 @@ def remove_expired_archives(account_id: UUID) -> int:
 
 
 def _remove_batch(account_id: UUID, days: int | None) -> int:
-    with acting(account_id):
+    with acting(account_id):  # skips archives that are in use
         rows = expired_archives(account_id, days).select_for_update(skip_locked=True)
-        if batch := list(rows[:BATCH]):
+        batch = list(rows[:BATCH])
+    if batch:
+        # Without the locks: the erasure locks copies as well, and all of them in the order of ids.
+        with acting(account_id):
             erase_archives(account_id, SYSTEM, batch, reason=REASON.format(days=days))
     return len(batch)
 
@@ -153,9 +156,13 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     if not archives:
         return  # the rest scans all stored responses and errors of the account
     account_id = commit.account_id
-    archives = _add_copies(account_id, archives)
+    rows = _add_copies(account_id, archives)
+    # All at once, in the order of ids. Another erasure may have erased some of them meanwhile.
+    remaining = lock_for_erasure(account_id, {ToolResultArchive: list(rows)})
+    archives = [archive for pk, archive in rows.items() if pk in remaining]
+    if not archives:
+        return
     ids = [archive.pk for archive in archives]
-    lock_for_erasure(account_id, {ToolResultArchive: ids})  # all at once, in the order of ids
     for archive in archives:
         commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
     remove_documents(account_id, [COLLECTION], ids)
@@ -166,13 +173,22 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     clear_error_messages(account_id, ids)
 
 
-def _add_copies(account_id: UUID, archives: Sequence[ToolResultArchive]) -> list[ToolResultArchive]:
-    """Return these archives and those of texts that were loaded from them."""
+def _add_copies(
+    account_id: UUID, archives: Sequence[ToolResultArchive]
+) -> dict[UUID, ToolResultArchive]:
+    """Return these archives and those of texts that were loaded from them, by id.
+
+    Archives of another person, who cannot load these archives, stay.
+    """
+    loads = ToolResultArchive.objects.of(account_id).filter(tool_name=TOOL)
     rows = {row.pk: row for row in archives}
-    new = list(rows)
+    new = dict(rows)
     while new:
-        loads = ToolResultArchive.objects.of(account_id).filter(tool_name=TOOL)
         copies = loads.filter(tool_input__uuid__in=list(map(str, new))).exclude(pk__in=list(rows))
-        new = [row.pk for row in copies]
-        rows |= {row.pk: row for row in copies}
-    return list(rows.values())
+        new = {
+            row.pk: row
+            for row in copies
+            if not row.user_id or rows[UUID(row.tool_input["uuid"])].user_id in ("", row.user_id)
+        }
+        rows |= new
+    return rows

@@ -111,6 +111,15 @@ def test_archives_of_loaded_parts_are_erased(agent: Agent, acme: Account) -> Non
     assert count_bodies(acme, "sparrow") == 0
 
 
+def test_archives_of_another_person_stay(agent: Agent, acme: Account) -> None:
+    archived = archive_result(agent, user_id="ann")
+    load = {"tool_name": "load_tool_history", "tool_input": {"uuid": archived["archive"]["uuid"]}}
+    for person in ("ann", "bob"):
+        archive_result(agent, f"Read by {person}.", user_id=person, **load)
+    erase_all(acme, tool_name="search_manual")
+    assert [row.user_id for row in makers.rows(ToolResultArchive, acme)] == ["bob"]
+
+
 def test_trimmed_results_are_erased(agent: Agent, acme: Account) -> None:
     """The lookup key is found behind many other ids."""
     archive = UUID(archive_result(agent)["archive"]["uuid"])
