@@ -168,7 +168,7 @@ def _check_states(
 def _is_sealed_state(commit: CommitRow, change: Change, salt: bytes, row: Sequence[Any]) -> bool:
     text, event, actor, version = row
     state = parse_jsonb(text)
-    sealed: bool = compute_digest(salt, state) == change["digest"]
+    sealed: bool = isinstance(state, dict) and compute_digest(salt, state) == change["digest"]
     return sealed and (event, actor, version) == (change["op"], commit.actor, state.get("version"))
 
 
