@@ -20,7 +20,10 @@ class BulkRunProgress:
 
     @property
     def skipped(self) -> int:
-        """Return the number that others had decided, changed or leased, or that are withheld."""
+        """Return the number that others had decided, changed or leased, or that cannot be decided.
+
+        The latter are withheld, or supersede another selected proposal.
+        """
         return self.examined - self.done
 
 

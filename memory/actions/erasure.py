@@ -127,7 +127,7 @@ def erase_entries(
         _reserve_ids(account_id, erased, commit)
         _delete_rows(account_id, ids, commit)
         _erase_people(account_id, people, commit)
-        if not commit.diff:  # the person has only records of other apps
+        if not commit.diff:  # the person has only records outside the ledger
             commit.erase("memory.person", commit.id)
         # These vectors include erased text of the predecessor, which could be guessed from them.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))

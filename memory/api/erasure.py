@@ -72,9 +72,10 @@ class Erase(AgentView):
     """Erase memories permanently. The first call counts them and returns the token to confirm.
 
     Erasing the last memory of a user also erases everything else with that `user_id`: tool results,
-    recorded calls and their parts, and tool decisions. A request with nothing but a `user_id`
-    erases all of these, even if the user has no memories. The ledger still proves that the memories
-    existed, but not what they contained.
+    recorded calls and their parts, tool decisions, conversations, and the saved views, searches and
+    exports that name the user. A request with nothing but a `user_id` erases all of these, even if
+    the user has no memories. The ledger still proves that the memories existed, but not what they
+    contained.
     """
 
     scopes = {"POST": Scope.MEMORY_ERASE}

@@ -52,9 +52,9 @@ class FeedbackInput(MemoryReference):
 class Feedback(AgentView):
     """Rate a memory: useful (positive), outdated (negative) or wrong (very_negative).
 
-    The rating changes the salience of the memory, and thereby its rank in searches. Each key counts
-    once per run; a new rating replaces the previous one. With `rule_node_id` the rating is for that
-    rule, as in /v1/rules/{id}/feedback, which also needs the scope rules:write.
+    The rating changes the salience of an active memory, and thereby its rank in searches. Each key
+    counts once per run; a new rating replaces the previous one. With `rule_node_id` the rating is
+    for that rule, as in /v1/rules/{id}/feedback, which also needs the scope rules:write.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}

@@ -216,7 +216,7 @@ class Traces(TypedDict):
     vectors: int
     stored_answers: int
     inputs_and_reasons: int
-    kept_elsewhere: int  # tool results, calls and decisions of people of whom no memory is left
+    kept_elsewhere: int  # other records about people of whom no memory is left
 
 
 class ErasureCount(ParsedAnswer):
