@@ -55,7 +55,7 @@ class KeyClaim:
     account: UUID
     row: UUID
     token: UUID
-    is_decided: bool = False  # whether the handler stored its response, or released the key
+    is_decided: bool = False  # whether the response was stored, or the key or its lease released
     build_body: Callable[[Response], Any] = attrgetter("data")  # the body as the view sends it
 
     def seal(self, status: int, data: Any) -> None:
@@ -75,6 +75,12 @@ class KeyClaim:
     def release(self) -> None:
         """Release the key, so that the next request with it runs again."""
         self._claimed_rows().delete()
+        self.is_decided = True
+
+    def end_lease(self) -> None:
+        """Let a repetition run again; another request with the key is still refused."""
+        # In the past, also if the clock goes back.
+        self._claimed_rows().update(lease_until=Now() - LEASE)
         self.is_decided = True
 
     def _claimed_rows(self) -> Any:

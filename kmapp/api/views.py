@@ -145,9 +145,12 @@ class AgentView(APIView):
         return response
 
     def release_key(self, response: Response) -> Response:
-        """Let a retry run again, because the response may not be stored. Inside `acting`."""
+        """Let a retry run again, because the response may not be stored. Inside `acting`.
+
+        The key still stands for this request only.
+        """
         if self.claim:
-            self.claim.release()
+            self.claim.end_lease()
         return response
 
     def check_throttles(self, request: Request) -> None:
