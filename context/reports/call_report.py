@@ -121,8 +121,11 @@ def pair_citations(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], I
     has another `ref` than the item. Some reports of older releases have items twice.
     """
     items = [item for item in report["items"] if item["kind"] == "snippet"]
-    pairs = zip_longest(report["citations"], items)
-    return [(citation, item) for citation, item in pairs if citation is not None]
+    return [
+        (citation, None if citation["source"] == "rules" else item)
+        for citation, item in zip_longest(report["citations"], items)
+        if citation is not None
+    ]
 
 
 def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:
