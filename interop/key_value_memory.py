@@ -74,9 +74,11 @@ class KeyedMemory:
             return
         stored = self._store(memory, generations)
         active = _list_active(self._generations())
-        if any(each["id"] != stored["id"] for each in active):
-            # Another request has put one meanwhile, which must stay.
-            self._forget_current([each for each in active if each["id"] == stored["id"]])
+        if active[1:] and active[0]["id"] == stored["id"]:
+            # Another request has put one meanwhile. It may forget it as the older one, so that
+            # its values must stay in the newest one.
+            self._update(active[0], {name: active[1][name] for name in memory})
+        self._forget_current(active[1:])
 
     def _list_pending(
         self, memory: Mapping[str, Any], generations: Sequence[Memory]
