@@ -21,7 +21,8 @@ from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 
 NativeView = Callable[..., HttpResponseBase]
-IDEMPOTENCY_KEY = "HTTP_IDEMPOTENCY_KEY"
+# Headers by which the native API recognises a repeated request.
+REPETITION_HEADERS = ("HTTP_IDEMPOTENCY_KEY", "HTTP_X_REQUEST_ID")
 # Headers of a native response that hold for the response of the protocol too.
 PASSED_HEADERS = (
     *("Retry-After", "WWW-Authenticate", "Idempotent-Replayed", "X-KM-Variant"),
@@ -57,10 +58,10 @@ def call(
 ) -> NativeResponse:
     """Call a native endpoint with the credentials of `request`.
 
-    `data` is the JSON body, or the query of a GET. With `idempotent`, the Idempotency-Key of the
-    request is passed on; leave it out when one request makes several calls. `view` replaces the
-    one of the path: the same endpoint with other options. Raise NativeError if the status is 400
-    or higher.
+    `data` is the JSON body, or the query of a GET. With `idempotent`, the Idempotency-Key and the
+    ID of the request are passed on; leave it out when one request makes several calls. `view`
+    replaces the one of the path: the same endpoint with other options. Raise NativeError if the
+    status is 400 or higher.
     """
     inner = _build_request(request, method, path, data or {}, idempotent=idempotent)
     match = resolve(path)
@@ -91,7 +92,8 @@ def _build_request(
     }
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     if not idempotent:
-        environ.pop(IDEMPOTENCY_KEY, None)
+        for name in REPETITION_HEADERS:
+            environ.pop(name, None)
     return WSGIRequest(environ)
 
 

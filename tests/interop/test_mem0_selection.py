@@ -1,6 +1,7 @@
 """What requests of mem0 select: never more than they name."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -30,6 +31,16 @@ def test_deletion_refuses_what_may_select_less(
     assert makers.get(MemoryEntry, acme).status == "active"
     query = {"user_id": "ann", "source": "CLI", "project_id": str(acme.pk)}
     assert agent.delete("/v1/memories/", query_params=query).json()["count"] == 1
+
+
+def test_request_id_is_not_that_of_each_native_request(agent: Client, acme: Account) -> None:
+    """A proxy may add the ID to requests of scripts, which make several native requests."""
+    headers = {"User-Agent": "Python-urllib/3.13", "X-Request-Id": str(uuid4())}
+    for text in ("Tea.", "Coffee."):
+        makers.write(acme, text, user_id="ann")
+        query = {"user_id": "ann"}
+        answer = agent.delete("/v1/memories/", query_params=query, headers=headers)
+        assert answer.json()["count"] == 1
 
 
 def test_list_of_owners_keeps_the_other_operators() -> None:
