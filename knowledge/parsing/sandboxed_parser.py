@@ -132,7 +132,7 @@ def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
         # Some programs store a wrong size: cells outside would be left out, or empty ones added.
         sheet.reset_dimensions()
         for row in sheet.iter_rows(values_only=True):
-            cells += len(row)
+            cells += max(1, len(row))  # also of missing rows, whose number a file can state
             if cells > MAX_CELLS:
                 raise LimitExceeded(f"The file has more than {MAX_CELLS:,} cells.")
             line = " | ".join("" if value is None else str(value) for value in row).strip(" |")

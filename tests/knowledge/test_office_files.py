@@ -10,7 +10,8 @@ import openpyxl
 import pptx
 import pytest
 
-from knowledge.parsing.sandboxed_parser import parse_docx, parse_pptx, parse_xlsx
+from knowledge.parsing import sandboxed_parser
+from knowledge.parsing.sandboxed_parser import LimitExceeded, parse_docx, parse_pptx, parse_xlsx
 from tests.knowledge.bombs import zip_archive
 
 
@@ -102,3 +103,11 @@ def test_cells_are_read_whatever_size_the_sheet_states(size: bytes) -> None:
     )
     [(_head, text)] = parse_xlsx(io.BytesIO(data))
     assert text.decode().splitlines()[2:] == [f"tea {number} | {number}" for number in range(200)]
+
+
+def test_missing_rows_count_as_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxed_parser, "MAX_CELLS", 1_000)
+    book = openpyxl.Workbook()
+    book.active["A2000"] = "tea"
+    with pytest.raises(LimitExceeded):
+        list(parse_xlsx(io.BytesIO(save(book.save))))
