@@ -114,6 +114,9 @@ def _split_batches(
     batch: list[DeliveredFile] = []
     for path in list_files(folder):
         ref = _get_ref(folder, path)
+        if ref in refs:
+            total.refused.append(f"{ref}: Another file has the same name in another encoding.")
+            continue
         try:
             batch.append(build_delivery(folder, path))
         except FileNotFoundError:

@@ -108,6 +108,15 @@ def test_names_in_gb18030_are_read(acme: Account, folder: Path) -> None:
     assert "绿茶.md" in refs(acme)
 
 
+def test_second_file_of_a_name_in_another_encoding_is_reported(acme: Account, folder: Path) -> None:
+    for name in ("绿茶.md", os.fsdecode("绿茶.md".encode("gb18030"))):
+        (folder / name).write_text("# 绿茶")
+    errors = StringIO()
+    call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
+    assert errors.getvalue().startswith("绿茶.md: Another file has the same name")
+    assert "绿茶.md" in refs(acme)
+
+
 def test_unreadable_file_is_reported_and_its_document_stays(
     acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
