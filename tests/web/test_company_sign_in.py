@@ -104,6 +104,8 @@ def test_change_of_someone_else_is_replaced_by_saving_again(
     form["commit_id"] = str(row.commit_id)
     assert admin.post(SETTINGS, form).status_code == 302
     assert makers.get(CompanySignIn, acme).name == "Acme Ltd"
+    opened_before = {**form, "name": "Acme Inc", "commit_id": ""}
+    assert "Someone else changed this" in page(admin.post(SETTINGS, opened_before), 422)
 
 
 def test_first_sign_in_creates_a_member_and_the_next_one_changes_the_role(

@@ -107,6 +107,8 @@ def _save_form(
                 return _render_page(request, form, row)
     secret = form.cleaned_data.get("client_secret", "")
     with acting(request.account_id):
+        if row and request.POST.get("commit_id") == "":  # created since the page was opened
+            return _render_conflict(request, form)
         is_revoking = _changes(values, row, REVOKING)
         people = _list_connected(request.account_id) if is_revoking else []
         is_confirmed = request.POST.get("count") == str(len(people))
@@ -122,14 +124,18 @@ def _save_form(
                 commit_id=form.cleaned_data["commit_id"],
             )
         except Conflict:
-            current = find_company_sign_in(request.account_id)
-            form.add_conflict("commit_id", current.commit_id if current else "")
-            return _render_page(request, form, current)
+            return _render_conflict(request, form)
         _end_sessions(request, people)
     text = _("Company sign-in saved.")
     if people:
         text = _("Company sign-in saved. Whoever signed in through the provider must do so again.")
     return redirect_with_notice(request, text, "web:company_sign_in")
+
+
+def _render_conflict(request: WebRequest, form: CompanySignInForm) -> HttpResponse:
+    current = find_company_sign_in(request.account_id)
+    form.add_conflict("commit_id", current.commit_id if current else "")
+    return _render_page(request, form, current)
 
 
 def _list_connected(account_id: UUID) -> list[UUID]:
