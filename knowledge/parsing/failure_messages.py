@@ -44,14 +44,14 @@ TEMPLATES = (
     "The virus scanner is not available, so nothing was stored. Try again later.",
 )
 _PLACEHOLDER = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape writes it
-_VALUE, _TEXT = r"[\w,]+", ".+"
-_TEXTS = frozenset({"ref", "virus"})  # placeholders of any text; the others are words and numbers
+_VALUE = r"[\w,]+"  # of placeholders for words and numbers
+_VALUES = {"ref": ".+", "virus": "[^()]+"}  # of the others
 
 
 def _compile(template: str) -> "re.Pattern[str]":
     """Return the pattern of the messages of a template, with a group for each placeholder."""
     pattern = _PLACEHOLDER.sub(
-        lambda name: f"(?P<{name[1]}>{_TEXT if name[1] in _TEXTS else _VALUE})",
+        lambda name: f"(?P<{name[1]}>{_VALUES.get(name[1], _VALUE)})",
         re.escape(template),
     )
     return re.compile(pattern, re.DOTALL)
