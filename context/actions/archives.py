@@ -6,6 +6,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 from context.actions.erase_from_calls import delete_parts_with_results
@@ -185,10 +186,11 @@ def _add_copies(
     new = dict(rows)
     while new:
         copies = loads.filter(tool_input__uuid__in=list(map(str, new))).exclude(pk__in=list(rows))
+        sources = copies.annotate(source=KeyTextTransform("uuid", "tool_input"))
         new = {
             row.pk: row
-            for row in copies
-            if not row.user_id or rows[UUID(row.tool_input["uuid"])].user_id in ("", row.user_id)
+            for row in sources
+            if not row.user_id or rows[UUID(row.source)].user_id in ("", row.user_id)  # type: ignore[attr-defined]
         }
         rows |= new
     return rows

@@ -54,7 +54,7 @@ def _compile(template: str) -> "re.Pattern[str]":
         lambda name: f"(?P<{name[1]}>{_VALUES.get(name[1], _VALUE)})",
         re.escape(template),
     )
-    return re.compile(pattern, re.DOTALL)
+    return re.compile(rf"\A{pattern}", re.DOTALL)  # without \A, a search would be quadratic
 
 
 _PATTERNS = {template: _compile(template) for template in TEMPLATES}

@@ -647,9 +647,10 @@ export interface paths {
          * @description Erase memories permanently. The first call counts them and returns the token to confirm.
          *
          *     Erasing the last memory of a user also erases everything else with that `user_id`: tool results,
-         *     recorded calls and their parts, and tool decisions. A request with nothing but a `user_id`
-         *     erases all of these, even if the user has no memories. The ledger still proves that the memories
-         *     existed, but not what they contained.
+         *     recorded calls and their parts, tool decisions, conversations, and the saved views, searches and
+         *     exports that name the user. A request with nothing but a `user_id` erases all of these, even if
+         *     the user has no memories. The ledger still proves that the memories existed, but not what they
+         *     contained.
          *
          *     Needs the scope `memory:erase`.
          */
@@ -672,9 +673,9 @@ export interface paths {
         /**
          * @description Rate a memory: useful (positive), outdated (negative) or wrong (very_negative).
          *
-         *     The rating changes the salience of the memory, and thereby its rank in searches. Each key counts
-         *     once per run; a new rating replaces the previous one. With `rule_node_id` the rating is for that
-         *     rule, as in /v1/rules/{id}/feedback, which also needs the scope rules:write.
+         *     The rating changes the salience of an active memory, and thereby its rank in searches. Each key
+         *     counts once per run; a new rating replaces the previous one. With `rule_node_id` the rating is
+         *     for that rule, as in /v1/rules/{id}/feedback, which also needs the scope rules:write.
          *
          *     Needs the scope `memory:write`.
          */
