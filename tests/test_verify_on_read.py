@@ -139,7 +139,7 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
         assert (answer["results"], answer["withheld"]) == ([], 1)
 
 
-def test_row_beside_the_ledger_and_revived_memory_are_withheld(
+def test_unsealed_rows_and_revived_memories_are_withheld(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     pk = UUID(agent.store(TEXT, **OWNER))
@@ -215,7 +215,7 @@ def test_version_erased_after_the_read_is_no_mismatch(acme: Account, agent: Agen
     assert not withheld.mismatches
 
 
-def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
+def test_edited_or_unchained_commits_are_not_accepted_as_seals(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     pk = agent.store(TEXT, **OWNER)

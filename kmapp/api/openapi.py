@@ -87,7 +87,10 @@ class AgentSchema(AutoSchema):
                 HEADER,
                 {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
                 OpenApiParameter.HEADER,
-                description="Makes retries safe: the first response is stored for 24 hours.",
+                description=(
+                    "Makes retries safe: the first response is stored for 24 hours. A few requests "
+                    "run again instead, with the same effect."
+                ),
             ),
         ]
 

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_personal_data
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.failed_deliveries import clear_error_messages
-from kmapp.text.person_ids import contains_person_id
+from kmapp.text.whole_words import contains_person_id
 from memory.models import Extraction, MemoryExport, SavedView
 
 StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)

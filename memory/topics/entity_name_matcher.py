@@ -6,7 +6,7 @@ A name in Latin script must be a whole word in any case; one in Chinese may occu
 import re
 from collections.abc import Callable, Iterable
 
-from kmapp.text.person_ids import UNSPACED, contains_word
+from kmapp.text.whole_words import UNSPACED, contains_word
 
 MIN_NAME_LENGTH = 2  # characters; a single one is an initial or a common word
 _LETTER = re.compile(rf"[^\W_{UNSPACED}]")  # Chinese has no spaces around a name in Latin script

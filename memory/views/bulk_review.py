@@ -156,8 +156,10 @@ def notify_result(request: WebRequest, row: BulkRun, query: str) -> None:
     text %= {"n": number}
     if skipped:
         skipped_text = ngettext(
-            "%(n)d skipped: already decided, changed or locked by someone else.",
-            "%(n)d skipped: already decided, changed or locked by someone else.",
+            "%(n)d skipped: already decided, changed or locked by someone else, or an update of "
+            "another selected proposal.",
+            "%(n)d skipped: already decided, changed or locked by someone else, or updates of "
+            "other selected proposals.",
             skipped,
         )
         text = f"{text} {skipped_text % {'n': skipped}}"

@@ -162,7 +162,8 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
         context = {"entry": entry, "rating": outcome, "outcomes": OFFERED_OUTCOMES}
         return render(request, "memory/lab/index.html#rating", context)
     if rated.changed:
-        notify_success(
-            request, gettext("Rating saved. It affects how this memory ranks in search.")
-        )
+        text = gettext("Rating saved.")
+        if rated.entry.status == MemoryEntry.Status.ACTIVE:
+            text = gettext("Rating saved. It affects how this memory ranks in search.")
+        notify_success(request, text)
     return redirect(safe_next_url(request, "memory:lab"))

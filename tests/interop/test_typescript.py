@@ -41,6 +41,7 @@ console.log(await count(answer(503, "busy"), answer(409, "idempotency_in_flight"
 console.log(await count(answer(409, "version_conflict"), fine));
 console.log(await count(answer(429, "daily_quota", { "Retry-After": "3600" }), fine));
 console.log(await count(...[1, 2, 3, 4, 5].map(() => answer(503, "busy"))));
+console.log(await count(new Response("null", { status: 400 })));
 
 const conflict = { error: "stale_version", message: "No.", details: { version: 3 } };
 const stale = createClient("http://kmapp.example", "km_x", {
@@ -112,6 +113,7 @@ def test_example_of_the_readme_and_retries(
         "1 requests, 1 keys, error version_conflict",
         "1 requests, 1 keys, error daily_quota",
         "4 requests, 1 keys, error busy",
+        "1 requests, 1 keys, error error",
         "3",
         "AbortError true",
     ]

@@ -44,9 +44,7 @@ def test_next_start_finishes_a_recovery_that_was_killed_between_its_renames(fold
 
 
 @pytest.mark.parametrize("left", ["postgres.before-20261125T143000Z", "postgres.restored"])
-def test_no_empty_database_is_created_beside_data_that_were_set_aside(
-    folder: Path, left: str
-) -> None:
+def test_no_empty_database_is_created_next_to_former_data(folder: Path, left: str) -> None:
     (folder / left).mkdir()
     with pytest.raises(CannotStart, match="No empty database is created"):
         postgres(folder).prepare()

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from snowballstemmer import stemmer
 from snowballstemmer.english_stemmer import EnglishStemmer
 
-from kmapp.text.person_ids import contains_person_id
 from kmapp.text.terms import (
     STOP_WORDS,
     TERM_LENGTH,
@@ -17,6 +16,7 @@ from kmapp.text.terms import (
     find_first_term,
     normalise,
 )
+from kmapp.text.whole_words import contains_person_id
 from tests.timing import assert_linear, assert_ratio
 
 

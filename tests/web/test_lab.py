@@ -241,3 +241,16 @@ def test_result_is_rated_and_unrated(
     assert (
         reviewer.post(f"/memory/{tea['gone'].pk}/rate/", {"outcome": "negative"}).status_code == 409
     )
+
+
+@pytest.mark.parametrize(("status", "affects_rank"), [("active", True), ("superseded", False)])
+def test_rating_says_whether_it_affects_the_rank(
+    reviewer: Client, acme: Account, status: str, *, affects_rank: bool
+) -> None:
+    [entry] = makers.write(acme, "Tea at noon.")
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=entry.pk).update(status=status)
+    address = f"/memory/{entry.pk}/rate/"
+    answer = reviewer.post(address, {"outcome": "negative", "next": "/memory/"}, follow=True)
+    assert "Rating saved." in html(answer)
+    assert ("affects how this memory ranks" in html(answer)) is affects_rank

@@ -45,7 +45,7 @@ def enter_code(client: Client, code: str) -> Any:
     return client.post("/sign-in/second-factor/", {"code": code})
 
 
-def test_code_is_asked_once_after_the_password(alice_client: Client, alice: User) -> None:
+def test_code_is_required_once_after_the_password(alice_client: Client, alice: User) -> None:
     alice_client.get(ADD)
     assert alice_client.post(ADD, {"code": "000000"}).status_code == 422
     assert not Authenticator.objects.filter(user=alice).exists()

@@ -66,7 +66,7 @@ const throwErrors: Middleware = {
     const text = await response.text();
     let body: Record<string, unknown> = {};
     try {
-      body = JSON.parse(text);
+      body = JSON.parse(text) ?? {};
     } catch {
       body = { message: text.slice(0, 500) };
     }

@@ -10,7 +10,7 @@ from kmapp.accounts.erasure_registry import PersonalDataHandlers, register_perso
 from kmapp.accounts.models import User
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
-from kmapp.text.person_ids import contains_person_id
+from kmapp.text.whole_words import contains_person_id
 from kmapp.web.models import StoredSearch
 
 MAX_RECENT = 8

@@ -1,4 +1,4 @@
-"""Detection of the ids of people, and of other words, in texts. Pure."""
+"""Detection of whole words, such as the id of a person, in texts. Pure."""
 
 import re
 
