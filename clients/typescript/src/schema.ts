@@ -5477,7 +5477,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -5633,7 +5633,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -6057,7 +6057,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -6302,7 +6302,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -6605,7 +6605,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -7063,7 +7063,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -7374,7 +7374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -7697,7 +7697,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -7862,7 +7862,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -7937,7 +7937,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -8020,7 +8020,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -8330,7 +8330,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -8556,7 +8556,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9090,7 +9090,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9238,7 +9238,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9321,7 +9321,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9469,7 +9469,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9625,7 +9625,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9700,7 +9700,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -9861,7 +9861,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -10031,7 +10031,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10414,7 +10414,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10566,7 +10566,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10649,7 +10649,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11033,7 +11033,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
                 /** @description Which versions of index and ranking answer. The answer names its own. */
                 "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
@@ -11426,7 +11426,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                /** @description Makes retries safe: the first response is stored for 24 hours. A few requests run again instead, with the same effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
