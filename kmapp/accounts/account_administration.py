@@ -16,6 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, Membership, User
+from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.database.raw_sql import fetch_as
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
@@ -48,10 +49,11 @@ def rename_account(account_id: UUID, *, name: str, actor: Actor) -> None:
 
 def archive_account(account_id: UUID, *, actor: Actor) -> None:
     """Make an account read-only. One account stays in use."""
-    others = [each for each in list_accounts() if each.account_id != account_id]
-    if all(each.archived_at for each in others):
-        raise Conflict(_("This is the only active account. Create another account first."))
     with acting(account_id):
+        lock_until_commit("archive_account")  # two requests could archive the last two accounts
+        others = [each for each in list_accounts() if each.account_id != account_id]
+        if all(each.archived_at for each in others):
+            raise Conflict(_("This is the only active account. Create another account first."))
         account = _lock_account(account_id)
         if account.archived_at:
             raise Conflict(_("This account is already archived."))

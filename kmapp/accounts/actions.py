@@ -91,6 +91,15 @@ def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None
         commit.delete(current)
 
 
+def lock_members(account_id: UUID, condition: Q) -> dict[UUID, Membership]:
+    """Lock the admins, and the members that meet the condition, until the transaction ends.
+
+    Locks are acquired in this order: members, then invitations or identities, then the ledger.
+    """
+    rows = Membership.objects.of(account_id).filter(Q(role=Membership.Role.ADMIN) | condition)
+    return {row.pk: row for row in rows.order_by("pk").select_for_update()}
+
+
 def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
     """Return the current row of a member. Raise Conflict if the account would lose its last admin.
 
@@ -98,8 +107,7 @@ def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
     login is deactivated do not count.
     """
     admin = Membership.Role.ADMIN
-    rows = Membership.objects.of(member.account_id).filter(Q(role=admin) | Q(pk=member.pk))
-    locked = {row.pk: row for row in rows.order_by("pk").select_for_update()}
+    locked = lock_members(member.account_id, Q(pk=member.pk))
     current = locked.pop(member.pk, None)
     if current is None:
         raise Conflict(_("This person is no longer a member."))

@@ -6,9 +6,8 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from kmapp.accounts.actions import remove_member
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.company_sign_in.actions import disconnect_removed
+from kmapp.accounts.company_sign_in.actions import remove_and_disconnect
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Account, Membership, User
@@ -84,8 +83,7 @@ def test_a_member_removed_during_a_sign_in_does_not_return(
     def remove_meanwhile(person: User) -> bool:
         """Remove the person after their identity was read, and before their membership is."""
         for member in Membership.objects.of(acme).filter(user=person):
-            remove_member(member, actor=SYSTEM)
-            disconnect_removed(acme.pk, person, actor=SYSTEM)
+            remove_and_disconnect(member, actor=SYSTEM)
         return False
 
     monkeypatch.setattr(User, "manages_installation", property(remove_meanwhile))

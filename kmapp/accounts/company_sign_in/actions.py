@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.actions import lock_members, remove_member
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
-from kmapp.accounts.models import User
+from kmapp.accounts.models import Membership, User
 from kmapp.database.encryption import encrypt_text
 from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict
@@ -91,10 +93,18 @@ def disconnect(account_id: UUID, user: User, *, actor: Actor) -> None:
         _erase_identities(list(rows.select_for_update()), commit)
 
 
-def disconnect_removed(account_id: UUID, user: User, *, actor: Actor) -> None:
-    """Disconnect a member whom a person removed, so that the provider does not add them again."""
-    if CompanyIdentity.objects.of(account_id).filter(user=user).exists():
-        disconnect(account_id, user, actor=actor)
+def remove_and_disconnect(member: Membership, *, actor: Actor) -> None:
+    """Remove a member whom a person removes, and disconnect their login.
+
+    Otherwise the provider would add them again. All rows are locked before the ledger, in the same
+    order as in a sign-in.
+    """
+    lock_members(member.account_id, Q(pk=member.pk))
+    rows = CompanyIdentity.objects.of(member.account_id).filter(user=member.user_id)
+    identities = list(rows.select_for_update())
+    remove_member(member, actor=actor)
+    with recording(member.account_id, actor) as commit:
+        _erase_identities(identities, commit)
 
 
 def _disconnect_all(sign_in: CompanySignIn, commit: Recording) -> None:

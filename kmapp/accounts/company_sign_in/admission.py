@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import add_member, change_role, remove_member
+from kmapp.accounts.actions import add_member, change_role, lock_members, remove_member
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, SignInRefused
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
@@ -45,6 +45,8 @@ def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | No
         if identity is None:
             if role is None:
                 raise SignInRefused(RefusalReason.NO_ROLE)
+            if person:
+                lock_members(sign_in.account_id, Q(user=person))
             user = person or _find_or_create_login(sign_in, stated)
             connect_identity(sign_in, stated.subject, user, by_person=person is not None)
         else:
@@ -78,6 +80,7 @@ def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: U
 
 def _confirm_identity(identity: CompanyIdentity) -> None:
     """Record that the person connected the login: before, the account had connected it."""
+    lock_members(identity.account_id, Q(user=identity.user_id))
     rows = CompanyIdentity.objects.of(identity.account_id).filter(pk=identity.pk)
     current = rows.select_for_update().first()
     if current is None:  # an admin has disconnected it meanwhile
@@ -103,6 +106,8 @@ def _find_or_create_login(sign_in: CompanySignIn, stated: Assertion) -> User:
     """Return the login with this address if the account alone manages it, or a new one."""
     email = stated.email.lower()
     matches = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email))
+    # First, so that a concurrent removal has ended before the accounts of the login are read.
+    lock_members(sign_in.account_id, Q(user__in=matches))
     existing = matches.select_for_update().first()
     if existing is None:
         if not sign_in.creates_logins:

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from kmapp.accounts.actions import add_member, change_role, remove_member
-from kmapp.accounts.company_sign_in.actions import disconnect_removed
+from kmapp.accounts.actions import add_member, change_role
+from kmapp.accounts.company_sign_in.actions import remove_and_disconnect
 from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Permission
 from kmapp.accounts.second_factor import (
@@ -188,8 +188,7 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "web/members/confirm.html", {"member": member})
     token = signing.dumps([str(member.account_id), str(member.user_id), member.role], salt=REMOVED)
-    remove_member(member, actor=request.actor)
-    disconnect_removed(member.account_id, member.user, actor=request.actor)
+    remove_and_disconnect(member, actor=request.actor)
     may_undo = member.user_id != request.user.pk
     return redirect_with_notice(
         request,
