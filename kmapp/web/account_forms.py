@@ -5,7 +5,7 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import Membership
+from kmapp.accounts.models import Membership, User
 from kmapp.web.forms import Styled
 
 
@@ -46,7 +46,8 @@ class MemberForm(Styled):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if password:
-            validate_password(password)
+            email, name = (self.cleaned_data.get(field, "") for field in ("email", "name"))
+            validate_password(password, User(email=email, first_name=name))
         return password
 
 

@@ -76,6 +76,20 @@ def test_new_member_can_sign_in(admin: Client) -> None:
     assert Client().login(username="noor@example.test", password=PASSWORD)
 
 
+@pytest.mark.parametrize(
+    ("password", "similar_to"),
+    [("hildegard quillfeather", "first name"), ("wilhelmina.zorblax", "e-mail")],
+)
+def test_initial_password_is_not_similar_to_the_person(
+    admin: Client, password: str, similar_to: str
+) -> None:
+    email = "wilhelmina.zorblax@example.test"
+    form = {"email": email, "role": "reviewer", "name": "Hildegard Quillfeather"}
+    answer = admin.post("/members/new/", {**form, "password": password})
+    assert f"The password is too similar to the {similar_to}." in page(answer, 422)
+    assert not User.objects.filter(email=email).exists()
+
+
 def test_rejects_invalid_new_members(admin: Client, acme: Account, rival: Account) -> None:
     rita = makers.member(rival, "rita", role="editor")
     rival_admin = makers.member(rival, "rex", role="admin")
