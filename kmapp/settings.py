@@ -501,8 +501,10 @@ EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", 10)
-# The address of the pages, for links in e-mails and webhooks, which are sent without a request.
+# The address of the pages, for links in e-mails and webhooks. If it is not set, the e-mails that a
+# request sends have the host of the request.
 PUBLIC_URL = (env.text("PUBLIC_URL") or f"http://localhost:{PORT}").rstrip("/")
+HAS_PUBLIC_URL = bool(env.text("PUBLIC_URL"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localhost>")
 
 # --- Logs ----------------------------------------------------------------------------------------

@@ -129,6 +129,13 @@ def test_message_is_in_the_chosen_language(admin: Client) -> None:
     assert makers.missing(str(message.body), "管理员", "Acme", "Ada", "/invitation/") == []
 
 
+def test_link_leads_to_the_public_address(admin: Client, settings: Any) -> None:
+    settings.HAS_PUBLIC_URL, settings.PUBLIC_URL = True, "https://kb.example.test"
+    form = {"email": ADDRESS, "role": "viewer", "language": "en"}
+    admin.post("/members/invitations/new/", form)
+    assert "https://kb.example.test/invitation/" in str(mail.outbox.pop().body)
+
+
 def test_revoked_replaced_expired_and_forged_links_do_not_work(
     admin: Client, acme: Account
 ) -> None:

@@ -61,6 +61,16 @@ def test_link_works_once(client: Client, alice: User) -> None:
     assert "no longer works" in html(client.get(link))
 
 
+def test_link_leads_to_the_public_address(client: Client, alice: User, settings: Any) -> None:
+    """Whoever asks for the link chooses the Host header of the request."""
+    settings.HAS_PUBLIC_URL, settings.PUBLIC_URL = True, "https://kb.example.test"
+    client.post("/password/reset/", {"email": alice.email}, headers={"host": "evil.test"})
+    [message] = mail.outbox
+    assert re.findall(r"\S+/password/reset/", str(message.body)) == [
+        "https://kb.example.test/password/reset/"
+    ]
+
+
 def test_link_expires(client: Client, alice: User, settings: Any) -> None:
     link = request_link(client, alice.email)
     settings.PASSWORD_RESET_TIMEOUT = -1
@@ -166,6 +176,8 @@ def test_mail_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     assert runpy.run_path(path)["EMAIL_BACKEND"].endswith("console.EmailBackend")
     monkeypatch.setenv("EMAIL_HOST", "mail.example.org")
     monkeypatch.setenv("EMAIL_USE_SSL", "True")
+    monkeypatch.setenv("PUBLIC_URL", "https://kb.example.org/")
     sends = runpy.run_path(path)
     assert sends["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
     assert (sends["EMAIL_USE_SSL"], sends["EMAIL_USE_TLS"]) == (True, False)
+    assert (sends["PUBLIC_URL"], sends["HAS_PUBLIC_URL"]) == ("https://kb.example.org", True)

@@ -9,6 +9,7 @@ import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.context import request_context
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -93,14 +94,19 @@ class AccountAdapter(DefaultAccountAdapter):
         end_sessions(user)
         log.info("password_changed", user=str(user.pk))
 
+    def build_link(self, path: str) -> str:
+        """Return the URL of a page for an e-mail: at PUBLIC_URL, if the operator has set it.
+
+        Whoever sends a request chooses its Host header, among ALLOWED_HOSTS.
+        """
+        if settings.HAS_PUBLIC_URL:
+            return f"{settings.PUBLIC_URL}{path}"
+        return str(self.request.build_absolute_uri(path))
+
     def get_reset_password_from_key_url(self, key: str) -> str:
         person, _dash, token = key.partition("-")
         parts = {"uidb36": UUID(person), "key": token}
-        return str(
-            self.request.build_absolute_uri(
-                reverse("account_reset_password_from_key", kwargs=parts)
-            )
-        )
+        return self.build_link(reverse("account_reset_password_from_key", kwargs=parts))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a message that the person waits for; raise Unavailable if it cannot be sent."""

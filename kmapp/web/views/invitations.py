@@ -103,7 +103,7 @@ def _send_invitation(request: WebRequest, row: Invitation) -> HttpResponse:
     context = {
         "account": request.access.name,
         "inviter": request.user.get_full_name() or request.user.email,
-        "invitation_url": request.build_absolute_uri(path),
+        "invitation_url": get_adapter(request).build_link(path),
     }
     try:
         with override(row.language):
