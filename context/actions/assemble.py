@@ -147,7 +147,7 @@ def collect_input(request: AssemblyRequest, *, with_older: bool = False) -> Coll
         older, summary = _OlderResults(), None
         if has_older:
             older = _list_older_results(request, language, messages, policy)
-            summary = find_summary(request, bodies, language)
+            summary = find_summary(request, messages, bodies, language)
     decisions: list[Mapping[str, Any]] = [
         {"action": "source_not_allowed", "source": name} for name in request.refused_sources
     ]

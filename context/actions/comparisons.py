@@ -122,13 +122,30 @@ def run_comparison(account_id: UUID, pk: UUID) -> None:
         calls = calls.filter(created_at__lte=comparison.created_at)
         ids = list(calls.newest_first().ids()[: comparison.wanted])
         prices = ContextSettings.objects.get_or_default(account_id).prices
-        comparison.begin(total=len(ids))
+        done, gone = _find_progress(comparison, ids)
+        comparison.begin(total=len(ids), done=done, gone=gone)
     for first in range(comparison.done, len(ids), BATCH):
         _compare_batch(comparison, ids[first : first + BATCH], prices)
         if comparison.done < len(ids) and monotonic() >= until:
             raise RetryLater("time_limit", seconds=0)
     with acting(account_id):
         comparison.end()
+
+
+def _find_progress(comparison: ContextComparison, ids: Sequence[UUID]) -> tuple[int, int]:
+    """Return how many of the calls are processed, and how many of these have no inputs.
+
+    Calls that were erased since the last run are no longer among the ids, so that the stored number
+    would skip others. The comparison then continues after the last call that has a difference.
+    """
+    if not comparison.done:
+        return 0, 0
+    rows = ContextDifference.objects.of(comparison.account_id).filter(comparison=comparison)
+    compared = set(rows.values_list("report_id", flat=True))
+    if len(compared) + comparison.gone == comparison.done:
+        return comparison.done, comparison.gone
+    done = max((number for number, pk in enumerate(ids, start=1) if pk in compared), default=0)
+    return done, done - len(compared.intersection(ids[:done]))
 
 
 def _compare_batch(

@@ -1,9 +1,13 @@
-"""Summaries of older turns, stored and reused. Memory receives the turns of each of them once."""
+"""Summaries of older turns, stored and reused. Memory receives the turns of each of them once.
+
+Both hold after a rotation of `SECRET_KEY`, while the former key is in `SECRET_KEY_FALLBACKS`.
+"""
 
 from collections.abc import Sequence
 from itertools import takewhile
 from uuid import UUID
 
+from django.conf import settings
 from django.utils import timezone
 
 from context.actions.memory_flush import flush_messages
@@ -12,39 +16,61 @@ from context.actions.model_summaries import (
     enqueue_summaries,
     initial_reason,
 )
+from context.assembly.messages import Message
 from context.assembly.prompt_inputs import StoredSummary
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
-from context.reports.call_part_digests import encode_json, salted_digest
+from context.reports.call_part_digests import body_digest, encode_json, salted_digest
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.security.pii import redact
 
 MAX_CANDIDATES = 20  # summaries of one conversation, longest first
 
 
-def _digest(request: AssemblyRequest, bodies: Sequence[UUID], language: str) -> UUID:
+def _digest(
+    request: AssemblyRequest, bodies: Sequence[UUID], language: str, secret: str = ""
+) -> UUID:
     ids = encode_json(request.within.ids())
-    return salted_digest(request.account_id, " ".join([language, *map(str, bodies), ids]))
+    return salted_digest(request.account_id, " ".join([language, *map(str, bodies), ids]), secret)
 
 
-def _digests(request: AssemblyRequest, bodies: Sequence[UUID], language: str) -> tuple[UUID, UUID]:
+def _digests(
+    request: AssemblyRequest, bodies: Sequence[UUID], language: str, secret: str
+) -> tuple[UUID, UUID]:
     """Return the digest, and that of older releases, which had no ids."""
-    old = salted_digest(request.account_id, " ".join([language, *map(str, bodies)]))
-    return _digest(request, bodies, language), old
+    old = salted_digest(request.account_id, " ".join([language, *map(str, bodies)]), secret)
+    return _digest(request, bodies, language, secret), old
+
+
+def _list_bodies_by_secret(
+    request: AssemblyRequest, messages: Sequence[Message], bodies: Sequence[UUID]
+) -> list[tuple[str, Sequence[UUID]]]:
+    """Return each secret key with the digests of the messages, the present one first."""
+    former = [
+        (secret, [body_digest(request.account_id, message, secret) for message in messages])
+        for secret in settings.SECRET_KEY_FALLBACKS
+    ]
+    return [(settings.SECRET_KEY, bodies), *former]
 
 
 def find_summary(
-    request: AssemblyRequest, bodies: Sequence[UUID], language: str
+    request: AssemblyRequest, messages: Sequence[Message], bodies: Sequence[UUID], language: str
 ) -> ContextSummary | None:
-    """Return the longest stored summary of the conversation's start. Inside `acting`."""
+    """Return the longest stored summary of the conversation's start. Inside `acting`.
+
+    `bodies` are the digests of the messages.
+    """
     within = request.within
     if not within.conversation_id:
         return None
     rows = ContextSummary.objects.of(request.account_id).filter(**within.ids())
     rows = rows.filter(covers__lte=len(bodies)).exclude(text="")  # expired ones
-    for row in rows.order_by("-covers", "-created_at")[:MAX_CANDIDATES]:
-        if row.digest in _digests(request, bodies[: row.covers], language):
-            return row
+    candidates = list(rows.order_by("-covers", "-created_at")[:MAX_CANDIDATES])
+    by_secret = _list_bodies_by_secret(request, messages, bodies) if candidates else []
+    for row in candidates:
+        for secret, digests in by_secret:
+            if row.digest in _digests(request, digests[: row.covers], language, secret):
+                return row
     return None
 
 
@@ -72,10 +98,10 @@ def store_summary(
     if row is None:
         reason = "another call of the conversation stored this summary"
         return {"action": "memory_flush", "skipped": reason}
-    flushed_count = _count_flushed(request, row.bodies)
+    messages = collected.call_input.messages[: summary.covers]
+    flushed_count = _count_flushed(request, messages, row.bodies)
     if flushed_count < summary.covers:
-        messages = collected.call_input.messages[flushed_count : summary.covers]
-        decision = flush_messages(request, messages)
+        decision = flush_messages(request, messages[flushed_count:])
     else:
         reason = "another call of the conversation sent these messages to memory"
         decision = {"action": "memory_flush", "skipped": reason}
@@ -86,15 +112,21 @@ def store_summary(
     return decision
 
 
-def _count_flushed(request: AssemblyRequest, bodies: Sequence[UUID]) -> int:
+def _count_flushed(
+    request: AssemblyRequest, messages: Sequence[Message], bodies: Sequence[UUID]
+) -> int:
     """Return how many of the first messages were sent to memory with a summary.
 
     That summary may be longer, in another language, or expired and without a text.
     """
     rows = ContextSummary.objects.of(request.account_id).filter(**request.within.ids())
     flushed = rows.filter(flushed=True).order_by("-covers", "-created_at")
-    candidates = flushed.values_list("bodies", flat=True)[:MAX_CANDIDATES]
-    return max((_count_common_start(each, bodies) for each in candidates), default=0)
+    candidates = list(flushed.values_list("bodies", flat=True)[:MAX_CANDIDATES])
+    by_secret = _list_bodies_by_secret(request, messages, bodies) if candidates else []
+    return max(
+        (_count_common_start(each, digests) for each in candidates for _key, digests in by_secret),
+        default=0,
+    )
 
 
 def _count_common_start(first: Sequence[UUID], second: Sequence[UUID]) -> int:

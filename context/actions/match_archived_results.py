@@ -15,7 +15,7 @@ from context.archives.tool_result_selection import (
 )
 from context.assembly.messages import Message, Slot
 from context.models import ArchiveQuerySet, ToolResultArchive
-from context.models.archives import ArchiveScope, NewResult, sent_sha256
+from context.models.archives import ArchiveScope, NewResult, list_sent_digests
 from context.reports.call_part_digests import encode_json
 
 MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
@@ -55,10 +55,10 @@ def find_archived_results(
     rows: ArchiveQuerySet, account_id: UUID, slots_: Iterable[Slot]
 ) -> dict[Any, ToolResultArchive]:
     """Return the archives, among these, of texts that are stored already, by slot position."""
-    # The keyed digest of each text as it was sent, and the digest of a text as it is stored.
+    # The keyed digests of each text as it was sent, and the digest of a text as it is stored.
     digests = {
         slot_position(slot): (
-            sent_sha256(account_id, slot.text),
+            list_sent_digests(account_id, slot.text),
             sha256(slot.text.encode()).hexdigest(),
         )
         for slot in slots_
@@ -66,13 +66,14 @@ def find_archived_results(
     }
     if not digests:
         return {}
-    sent, stored = map(set, zip(*digests.values(), strict=True))
+    sent = {digest for as_sent, _stored in digests.values() for digest in as_sent}
+    stored = {as_stored for _sent, as_stored in digests.values()}
     by_digest: dict[str, ToolResultArchive] = {}
     matching = rows.briefly().filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
     for archive in matching.order_by("-created_at", "-pk"):
         by_digest[archive.sent_sha256] = by_digest[archive.sha256] = archive
     return {
-        position: row
+        position: by_digest[match]
         for position, (as_sent, as_stored) in digests.items()
-        if (row := by_digest.get(as_sent) or by_digest.get(as_stored))
+        if (match := next((each for each in (*as_sent, as_stored) if each in by_digest), None))
     }

@@ -1,7 +1,8 @@
 """Token counts of messages and tools. Pure.
 
 Providers do not publish the overhead of a message; their own examples count four tokens each. An
-image counts as much as a large one costs.
+image counts as much as a large one costs. A PDF and a recording in base64 count by their size,
+because their pages and seconds are unknown.
 """
 
 import json
@@ -14,6 +15,12 @@ from kmapp.text.token_counter import count_tokens
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 MESSAGE_OVERHEAD = 4  # tokens of a message besides its content
 IMAGE_TOKENS = 1_105  # a picture of 1024 by 1536 pixels in full detail
+PDF_PAGE_BYTES = 50_000
+PDF_PAGE_TOKENS = 3_000  # a page counts as its text and an image
+AUDIO_SECOND_BYTES = 8_000  # at 64 kbit/s
+AUDIO_SECOND_TOKENS = 10
+# How a PDF begins, as a data URL or in base64.
+PDF_STARTS = ("data:application/pdf", "JVBERi")
 # Counted by themselves, or part of the overhead. Others, such as the reasoning that some providers
 # expect to be sent back, take tokens too.
 COMMON_FIELDS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
@@ -63,7 +70,28 @@ def _part(part: Mapping[str, Any]) -> int:
         return count_tokens(part["text"])
     if part.get("type") in ("image", "image_url", "input_image"):
         return IMAGE_TOKENS
-    return count_json(part)
+    estimate = _estimate_file(part)
+    return count_json(part) if estimate is None else estimate
+
+
+def _estimate_file(part: Mapping[str, Any]) -> int | None:
+    """Return the estimated tokens of a PDF or a recording in base64; None for other parts."""
+    match part:
+        case {"type": "input_audio", "input_audio": {"data": str(data)}}:
+            return _estimate_units(data, AUDIO_SECOND_BYTES) * AUDIO_SECOND_TOKENS
+        case (
+            {"type": "file", "file": {"file_data": str(data)}}
+            | {"type": "input_file", "file_data": str(data)}
+            | {"type": "document", "source": {"type": "base64", "data": str(data)}}
+        ) if data.startswith(PDF_STARTS):
+            return _estimate_units(data, PDF_PAGE_BYTES) * PDF_PAGE_TOKENS
+    return None
+
+
+def _estimate_units(encoded: str, unit_bytes: int) -> int:
+    """Return how many units of this size the base64 text has, rounded up."""
+    size = len(encoded) * 3 // 4
+    return -(-size // unit_bytes)
 
 
 def count_json(value: Any) -> int:

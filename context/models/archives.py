@@ -60,6 +60,11 @@ def sent_sha256(account_id: UUID, text: str) -> str:
     return keyed_digest(_purpose(account_id), text)
 
 
+def list_sent_digests(account_id: UUID, text: str) -> list[str]:
+    """Return the digests of `sent_sha256` with all secrets, the present one first."""
+    return list(keyed_digests(_purpose(account_id), text))
+
+
 def _purpose(account_id: UUID) -> str:
     return f"context.archive.{account_id}"
 
@@ -150,8 +155,7 @@ class ToolResultArchive(SealedModel):
 
     def lookup_keys(self) -> list[str]:
         """Return the lookup keys by which parts of calls refer to this archive."""
-        # Under each secret, including rotated ones.
-        stored = keyed_digests(_purpose(self.account_id), self.result_full)
+        stored = list_sent_digests(self.account_id, self.result_full)
         return [str(self.pk), self.sent_sha256, *stored]
 
     def to_placeholder(self) -> Archived:

@@ -145,6 +145,29 @@ def test_call_that_is_recorded_late_does_not_stop_a_comparison(
     assert makers.count(ContextDifference, acme) == 2
 
 
+def test_erasure_between_runs_skips_no_other_call(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for user in ("ann", "ben", "cem"):
+        call(acme, talk(1), within=ArchiveScope(user_id=user))
+    comparison = agent.post("context/comparisons", {"right": {}}, 202)
+    with monkeypatch.context() as short:
+        short.setattr(comparisons, "BATCH", 1)
+        short.setattr(comparisons, "RUN_SECONDS", 0.0)
+        with pytest.raises(RetryLater):
+            run_comparison(acme.pk, comparison["id"])
+    agent.erase(user_id="cem")
+    run_comparison(acme.pk, comparison["id"])
+    after = agent.get(f"context/comparisons/{comparison['id']}")
+    assert (after["status"], after["done"], after["total"], after["gone"]) == (
+        "succeeded",
+        2,
+        2,
+        0,
+    )
+    assert makers.count(ContextDifference, acme) == 2
+
+
 def test_aborted_comparison_is_failed_until_retried(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """Parsing and cutting of message lists."""
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.assembly import messages as m
-from context.assembly.token_counts import count_message
+from context.assembly.token_counts import MESSAGE_OVERHEAD, count_message
 from tests.context.builders import conversations, unpaired
 
 OPENAI: list[m.Message] = [
@@ -115,6 +116,37 @@ def test_fields_that_a_provider_added_are_counted() -> None:
     reasoned = {**plain, "reasoning_content": "tea " * 1_000, "reasoning_details": [{"n": 1}]}
     assert count_message(plain) == count_message({"role": "assistant", "content": "At nine."})
     assert count_message(reasoned) > count_message(plain) + 1_000
+
+
+PDF = b64encode(b"%PDF-1.7\n" + bytes(120_000)).decode()
+AUDIO = b64encode(bytes(60_000)).decode()
+PDF_SOURCE = {"type": "base64", "media_type": "application/pdf", "data": PDF}
+FILES: dict[str, tuple[dict[str, Any], int]] = {
+    "openai_file": (
+        {
+            "type": "file",
+            "file": {"filename": "tea.pdf", "file_data": f"data:application/pdf;base64,{PDF}"},
+        },
+        9_000,
+    ),
+    "openai_audio": ({"type": "input_audio", "input_audio": {"data": AUDIO, "format": "mp3"}}, 80),
+    "responses_file": ({"type": "input_file", "filename": "tea.pdf", "file_data": PDF}, 9_000),
+    "anthropic_document": ({"type": "document", "source": PDF_SOURCE}, 9_000),
+}
+
+
+@pytest.mark.parametrize(("part", "tokens"), FILES.values(), ids=FILES)
+def test_files_in_base64_are_counted_by_their_size(part: dict[str, Any], tokens: int) -> None:
+    result = {"type": "tool_result", "tool_use_id": "u1", "content": [part]}
+    for content in ([part], [result]):
+        counted = count_message({"role": "user", "content": content})
+        assert counted == MESSAGE_OVERHEAD + tokens
+
+
+def test_documents_of_text_are_counted_as_text() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "tea " * 1_000}
+    message = {"role": "user", "content": [{"type": "document", "source": source}]}
+    assert count_message(message) > 1_000
 
 
 def test_only_the_given_slot_is_replaced() -> None:
