@@ -36,7 +36,7 @@ def reindex_source(
             texts = list(following.order_by("document_id")[:BATCH_SIZE])
         if not texts:
             return
-        chunks = {}
+        chunks: dict[UUID, Mapping[str, Sequence[Chunk]]] = {}
         for text in texts:
             try:
                 chunks[text.pk] = _split_text(text, source)
