@@ -33,7 +33,10 @@ ReportProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Number of texts with a vector of the active model, and of those that lack the other's."""
+    """Number of texts that a model must have a vector of, and of those that lack it.
+
+    These are the texts with a vector of the active model; for the active model, of any model.
+    """
 
     texts: int
     missing: int
@@ -47,16 +50,18 @@ _COVERAGE_SQL = """
 SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
   SELECT FROM search_vector b WHERE b.account_id = a.account_id AND b.collection = a.collection
      AND b.object_id = a.object_id AND b.part = 0 AND b.model_id = %s AND b.state = 'READY'))
-FROM search_vector a
-WHERE a.collection = ANY (%s)
-  AND a.model_id = (SELECT id FROM providers_embeddingmodel WHERE state = 'active')
-  AND a.part = 0 AND a.state = 'READY'
+FROM (SELECT DISTINCT account_id, collection, object_id FROM search_vector
+       WHERE collection = ANY (%s) AND model_id = ANY (%s) AND part = 0 AND state = 'READY') a
 """
 
 
 def load_coverage(model: EmbeddingModel) -> Coverage:
     collections = [source.collections[0] for source in list_sources()]
-    [(texts, missing)] = fetch_all(_COVERAGE_SQL, [model.pk, collections], using=OWNER)
+    references = EmbeddingModel.objects.using(OWNER).all()
+    if model.state != EmbeddingModel.State.ACTIVE:
+        references = references.filter(state=EmbeddingModel.State.ACTIVE)
+    parameters = [model.pk, collections, list(references.values_list("pk", flat=True))]
+    [(texts, missing)] = fetch_all(_COVERAGE_SQL, parameters, using=OWNER)
     return Coverage(texts=texts, missing=missing)
 
 
@@ -82,10 +87,9 @@ def backfill_model(
 ) -> int:
     """Embed all objects of the active model for this model. Return the number of failures.
 
-    After an interruption it continues: objects with a vector are skipped.
+    For the active model, these are the objects of all models: it may have been activated although
+    vectors were missing. After an interruption it continues: objects with a vector are skipped.
     """
-    if model.state == EmbeddingModel.State.ACTIVE:
-        raise Conflict(f"{model} is active: texts are embedded with it when they are written.")
     if model.state == EmbeddingModel.State.RETIRED:
         models.rebuild_model(model)
         create_indexes(model)
@@ -104,11 +108,13 @@ def _backfill_account(
 ) -> int:
     """Embed what is not READY, then repeatedly what was edited in the meantime."""
     failures: dict[UUID, Exception] = {}
+    collection = source.collections[0]
+    reference = Q() if model.state == EmbeddingModel.State.ACTIVE else OF_ACTIVE_MODEL
 
     def embed_missing(done_states: Sequence[str]) -> set[UUID]:
         seen: set[UUID] = set()
         after = UUID(int=0)
-        while ids := _list_missing(account_id, source.collections[0], model, done_states, after):
+        while ids := _list_missing(account_id, collection, model, done_states, after, reference):
             failures.update(_embed_with_retries(source, model, account_id, ids))
             report_progress(len(ids))
             seen.update(ids)
@@ -128,7 +134,7 @@ def _list_missing(
     model: EmbeddingModel,
     done_states: Sequence[str],
     after: UUID,
-    reference: Q = OF_ACTIVE_MODEL,
+    reference: Q,
 ) -> list[UUID]:
     """Return the next objects that have a vector of the reference and none of this model."""
     with acting(account_id):
@@ -136,7 +142,7 @@ def _list_missing(
         done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=done_states)
         existing = vectors.filter(reference, object_id__gt=after)
         missing = existing.filter(~Exists(done)).order_by("object_id")
-        return list(missing.values_list("object_id", flat=True)[:BLOCK_OBJECTS])
+        return list(missing.values_list("object_id", flat=True).distinct()[:BLOCK_OBJECTS])
 
 
 def _embed_with_retries(
@@ -155,8 +161,11 @@ def _embed_with_retries(
             time.sleep(delay.total_seconds())
 
 
-def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> None:
-    """Let a model answer searches, if it has a vector of every text."""
+def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> Coverage:
+    """Let a model answer searches, if it has a vector of every text.
+
+    With `allow_incomplete`, vectors may be missing; the returned coverage states how many.
+    """
     former = list(EmbeddingModel.objects.filter(state=EmbeddingModel.State.ACTIVE))
     coverage = load_coverage(model)
     if coverage.missing and not allow_incomplete:
@@ -169,6 +178,7 @@ def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> 
     models.activate_model(model)
     if not coverage.missing:
         _embed_latest_texts(model, former)
+    return coverage
 
 
 def _embed_latest_texts(model: EmbeddingModel, former: Sequence[EmbeddingModel]) -> None:

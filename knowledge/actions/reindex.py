@@ -1,6 +1,6 @@
 """Re-chunking of existing documents for the index versions of their source."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -13,17 +13,21 @@ from knowledge.actions.sources import lock_source
 from knowledge.chunking import Chunk, Shape
 from knowledge.models import KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import Format
+from knowledge.parsing.sandbox import CannotParse
 from knowledge.retrieval.cache_version import invalidate_cache
 
 BATCH_SIZE = 20  # documents in a transaction
 
 
-def reindex_source(source: KnowledgeSource) -> Iterator[int]:
+def reindex_source(
+    source: KnowledgeSource, report_refusal: Callable[[str], None] = lambda reason: None
+) -> Iterator[int]:
     """Chunk the documents of a source with its index versions; yield the size of each batch.
 
     Chunks and vectors of an existing version stay. Those of a version that the source no longer
     has are deleted. Texts are chunked outside of any transaction. A document that changed meanwhile
-    is skipped, because its delivery has chunked the new text.
+    is skipped, because its delivery has chunked the new text. A document that cannot be chunked
+    keeps its chunks; `report_refusal` is called with its path and the reason.
     """
     after = UUID(int=0)
     while True:
@@ -32,7 +36,12 @@ def reindex_source(source: KnowledgeSource) -> Iterator[int]:
             texts = list(following.order_by("document_id")[:BATCH_SIZE])
         if not texts:
             return
-        chunks = {text.pk: _split_text(text, source) for text in texts}
+        chunks: dict[UUID, Mapping[str, Sequence[Chunk]]] = {}
+        for text in texts:
+            try:
+                chunks[text.pk] = _split_text(text, source)
+            except CannotParse as error:
+                report_refusal(f"{text.document.ref}: {error}")
         with acting(source.account_id):
             locked = lock_source(source.account_id, source.pk)
             if locked is None or locked.index_versions != source.index_versions:

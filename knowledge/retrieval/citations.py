@@ -184,14 +184,14 @@ def _resolve_span(rows: Any, row: KnowledgeText, span: CitedSpan) -> tuple[int, 
 
 
 _SLICES = """
-SELECT substr(t.text, s.first + 1, s.last - s.first)
+SELECT coalesce(substr(t.text, s.first + 1, s.last - s.first), '')
 FROM unnest(%s::uuid[], %s::int[], %s::int[]) WITH ORDINALITY AS s (id, first, last, place)
-JOIN knowledge_knowledgetext t ON t.account_id = %s AND t.id = s.id ORDER BY s.place
+LEFT JOIN knowledge_knowledgetext t ON t.account_id = %s AND t.id = s.id ORDER BY s.place
 """
 
 
 def load_slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str]:
-    """Return the texts of spans, in their order. Inside `acting`."""
+    """Return the texts of spans, in their order; "" of an erased text. Inside `acting`."""
     if not spans:
         return []
     ids, starts, ends = (list(each) for each in zip(*spans, strict=True))

@@ -209,7 +209,8 @@ def _load_source_ids(account_id: UUID, request: KnowledgeSearch) -> IdArray | No
 def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[KnowledgeSnippet]:
     """Load the chunks of runs. A run without one of its chunks is left out.
 
-    A chunk may have been deleted meanwhile, or be withheld because it differs from the ledger.
+    A chunk may have been deleted or moved meanwhile, or be withheld because it differs from the
+    ledger.
     """
     rows = (
         KnowledgeChunk.objects.of(account_id)
@@ -220,11 +221,7 @@ def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Knowledge
     )
     sealed = withhold_chunks(account_id, list(rows))
     chunks = {str(row.pk): row for row in sealed.chunks}
-    complete = [
-        (run, [chunks[pk] for pk in run.chunks])
-        for run in runs
-        if all(pk in chunks for pk in run.chunks)
-    ]
+    complete = [(run, run_chunks) for run in runs if (run_chunks := _list_adjacent(run, chunks))]
     longer = {run.chunks: run_chunks for run, run_chunks in complete if len(run_chunks) > 1}
     spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
     if sealed.texts:
@@ -235,13 +232,21 @@ def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Knowledge
     return [
         KnowledgeSnippet(
             chunks=run_chunks,
-            text=texts.get(run.chunks, run_chunks[0].text),
+            text=text,
             score=run.score,
             parts=run.parts,
             ready=run.ready,
         )
         for run, run_chunks in complete
+        if (text := texts.get(run.chunks, run_chunks[0].text))  # empty if it was erased meanwhile
     ]
+
+
+def _list_adjacent(run: ChunkRun, chunks: Mapping[IdText, KnowledgeChunk]) -> list[KnowledgeChunk]:
+    """Return the chunks of a run; none if one is missing or they are no longer adjacent."""
+    run_chunks = [chunks[pk] for pk in run.chunks if pk in chunks]
+    offsets = [chunk.chunk_index - run_chunks[0].chunk_index for chunk in run_chunks]
+    return run_chunks if offsets == list(range(len(run.chunks))) else []
 
 
 def _set_vector_states(

@@ -1,5 +1,6 @@
 """Upload of files and requests for pages."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.page_fetches import check_addresses, get_allowed_sites
 from knowledge.actions.prepare_delivery import (
     DeliveredFile,
+    PreparedDelivery,
     StoredFile,
     check_quota,
     prepare_deliveries,
@@ -32,6 +34,8 @@ from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import EXTENSIONS
 
 MAX_FILES = 200
+BATCH_FILES = 20  # in one commit
+BATCH_BYTES = 1024 * 1024
 KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")
 
 
@@ -161,7 +165,10 @@ def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | Afte
 
 
 def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
-    """Parse files between two transactions, so that no lock is held meanwhile."""
+    """Parse files between transactions, so that no lock is held meanwhile.
+
+    If storing fails, the files of earlier commits stay; another upload of them changes nothing.
+    """
     account_id, actor = request.account_id, request.actor
     shared = {"url": data["url"], "revision": data["revision"]}
     deliveries = [
@@ -185,14 +192,29 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
             revision=data["revision"] or None,
         )
         source = check_source(account_id, actor, new)
-    prepared = prepare_deliveries(source, deliveries)
-    with acting(account_id), recording(account_id, actor) as commit:
-        source = ensure_source(account_id, actor, new, commit=commit)
-        result = ingest_deliveries(source, actor, prepared, commit=commit)
+    number = 0
+    for i, batch in enumerate(_split_batches(prepare_deliveries(source, deliveries))):
+        with acting(account_id), recording(account_id, actor) as commit:
+            if i == 0:
+                source = ensure_source(account_id, actor, new, commit=commit)
+            result = ingest_deliveries(source, actor, batch, commit=commit)
+        number += len(result.added) + len(result.changed)
     if not data["uploads"]:
         return redirect_with_notice(
             request, _("Fetching the page."), "knowledge:source", pk=source.pk
         )
-    number = len(result.added) + len(result.changed)
     message = ngettext("%(n)d file uploaded.", "%(n)d files uploaded.", number)
     return redirect_with_notice(request, message % {"n": number}, "knowledge:source", pk=source.pk)
+
+
+def _split_batches(prepared: Sequence[PreparedDelivery]) -> Iterator[list[PreparedDelivery]]:
+    """Yield the files in batches, each of which is stored in one commit."""
+    batch: list[PreparedDelivery] = []
+    for each in prepared:
+        batch.append(each)
+        size = sum(file.delivery.size for file in batch)
+        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -195,9 +195,16 @@ def test_a_redirect_names_the_address_to_use() -> None:
         Client("", "km_x", http=http).search("tea")
 
 
-def test_the_placeholder_of_an_example_is_no_key() -> None:
+@pytest.mark.parametrize("api_key", ["km_…", "", "\n", "km_x\nkm_y", "km_x y"])
+def test_the_placeholder_of_an_example_is_no_key(api_key: str) -> None:
     with pytest.raises(ValueError, match="placeholder"):
-        Client("http://kmapp.example", "km_…")
+        Client("http://kmapp.example", api_key)
+
+
+def test_whitespace_around_a_key_is_removed() -> None:
+    http, requests = build_mock_client(httpx.Response(200, json={}))
+    Client("", " km_x\r\n", http=http).health()
+    assert requests[0].headers["Authorization"] == "Bearer km_x"
 
 
 def test_waits_as_long_as_the_server_asks() -> None:

@@ -62,6 +62,23 @@ setTimeout(() => abort.abort(), 100);
 const stored = busy.POST("/v1/memory/store", { body: { text: "Tea." }, signal: abort.signal });
 const ending = await stored.catch((error: Error) => error.name);
 console.log(ending, Date.now() - started < 10_000);
+
+const authorizations: (string | null)[] = [];
+const trimmed = createClient("http://kmapp.example", " km_x\\r\\n", {
+  fetch: async (input) => {
+    authorizations.push((input as Request).headers.get("Authorization"));
+    return new Response("{}");
+  },
+});
+await trimmed.POST("/v1/memory/store", { body: { text: "Tea." } });
+for (const key of ["km_…", "", "km_x\\nkm_y"]) {
+  try {
+    createClient("http://kmapp.example", key);
+  } catch (error) {
+    authorizations.push((error as Error).name);
+  }
+}
+console.log(authorizations.join());
 """
 CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
@@ -116,4 +133,5 @@ def test_example_of_the_readme_and_retries(
         "1 requests, 1 keys, error error",
         "3",
         "AbortError true",
+        "Bearer km_x,TypeError,TypeError,TypeError",
     ]

@@ -12,9 +12,13 @@ from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.errors import Conflict
+from kmapp.ledger.models import Commit
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.prepare_delivery import prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from knowledge.views import uploads
 from tests import makers
 from tests.context.builders import call
 from tests.knowledge.bombs import zip_archive
@@ -115,6 +119,35 @@ def test_files_are_parsed_outside_the_transaction(
     assert upload(reviewer, ("a.md", b"# Tea")).status_code == 302
     assert accounts == [None]
     assert makers.get(KnowledgeDocument, acme).title == "Tea"
+
+
+def test_large_upload_is_stored_in_several_commits(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "BATCH_FILES", 2)
+    before = makers.count(Commit, acme)
+    answer = upload(reviewer, *((f"{i}.md", b"# Tea") for i in range(5)))
+    assert "5 files uploaded." in page(reviewer.get(answer.headers["Location"]))
+    assert makers.count(Commit, acme) == before + 3
+    assert makers.count(KnowledgeDocument, acme) == 5
+
+
+def test_failed_upload_keeps_the_files_of_earlier_commits(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ingest(source: Any, actor: Any, prepared: Any, **options: Any) -> Any:
+        if prepared[0].delivery.ref == "b.md":
+            raise Conflict("The source is busy.")
+        return ingest_deliveries(source, actor, prepared, **options)
+
+    files = [("a.md", b"# A"), ("b.md", b"# B"), ("c.md", b"# C")]
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads, "BATCH_FILES", 1)
+        patch.setattr(uploads, "ingest_deliveries", ingest)
+        assert "The source is busy." in page(upload(reviewer, *files), 422)
+    assert [row.ref for row in makers.rows(KnowledgeDocument, acme)] == ["a.md"]
+    answer = upload(reviewer, *files)
+    assert "2 files uploaded." in page(reviewer.get(answer.headers["Location"]))
 
 
 def test_rejects_an_upload_to_a_lorebook(reviewer: Client, acme: Account) -> None:

@@ -1,16 +1,22 @@
 """Search for passages, and reading of citations."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from knowledge.models import KnowledgeText
+from knowledge.actions.erasure import erase_document
+from knowledge.models import KnowledgeChunk, KnowledgeText
+from knowledge.retrieval import search as knowledge_search
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.builders import deliver
+from tests.knowledge.test_races import call_before
 from tests.makers import settle
 
 BREWING = """# Brewing
@@ -25,6 +31,8 @@ Oolong takes ninety-five degrees and a short first infusion.
 
 普洱茶要用沸水冲泡，第一泡倒掉。
 """
+PARTS = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
+HARVEST = "# Harvest\n\n" + "\n\n".join(PARTS)
 CUPS = "# Cups\n\nA gaiwan holds a hundred millilitres. It has a lid.\n"
 
 
@@ -129,15 +137,43 @@ def test_filters(agent: Agent, acme: Account) -> None:
 
 
 def test_adjacent_chunks_are_merged(agent: Agent, acme: Account) -> None:
-    parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
-    text = "# Harvest\n\n" + "\n\n".join(parts)
-    deliver(acme, {"h.md": text})
+    deliver(acme, {"h.md": HARVEST})
     merged = find(agent, "oolong harvest good")["results"]
     apart = find(agent, "oolong harvest good", merge=False)["results"]
     assert len(merged) < len(apart)
-    assert merged[0]["text"] in text
+    assert merged[0]["text"] in HARVEST
     quoted = agent.post("knowledge/get", {"citation": merged[0]["citations"][0]})
     assert quoted["text"] == merged[0]["text"]
+
+
+def test_chunks_that_move_during_a_search_are_not_merged(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver(acme, {"h.md": HARVEST})
+    chunk_texts = {chunk.text for chunk in makers.rows(KnowledgeChunk, acme)}
+
+    def reverse_chunks() -> None:
+        with acting(acme):
+            chunks = list(KnowledgeChunk.objects.of(acme).order_by("chunk_index"))
+            places = [(chunk.chunk_index, chunk.start, chunk.end) for chunk in reversed(chunks)]
+            for chunk, place in zip(chunks, places, strict=True):
+                chunk.chunk_index, chunk.start, chunk.end = place
+            KnowledgeChunk.objects.bulk_update(chunks, ["chunk_index", "start", "end"])
+
+    assert not chunk_texts.issuperset(texts(find(agent, "oolong harvest good")))
+    call_before(monkeypatch, knowledge_search, "_load_snippets", reverse_chunks)
+    assert chunk_texts.issuperset(texts(find(agent, "oolong harvest good")))
+
+
+def test_passage_of_a_document_that_is_erased_during_a_search_is_left_out(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [document] = deliver(acme, {"h.md": HARVEST}).documents
+    chunk_texts = {chunk.text for chunk in makers.rows(KnowledgeChunk, acme)}
+    erase = partial(erase_document, acme.pk, document.pk, SYSTEM)
+    call_before(monkeypatch, knowledge_search, "load_slices", erase)
+    assert chunk_texts.issuperset(texts(find(agent, "oolong harvest good")))
+    assert find(agent, "oolong harvest good")["results"] == []
 
 
 def test_results_are_cached_until_a_change(committed: str, agent: Agent, acme: Account) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
 from knowledge.actions import folder_sync
 from knowledge.actions.folder_sync import (
     Signature,
@@ -25,6 +27,7 @@ from knowledge.actions.folder_sync import (
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.management.commands import knowledge as command
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.knowledge.bombs import zip_archive
 from tests.knowledge.test_reading import pdf
@@ -175,6 +178,22 @@ def test_watching_continues_after_a_file_vanished(
 
     monkeypatch.setattr(command, "compute_signature", read)
     assert "new.md" in watch(folder, acme, monkeypatch)
+
+
+def test_waiting_ends_when_the_jobs_have_failed(
+    acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_jobs(_seconds: float) -> None:
+        assert not makers.count(Delivery, acme, failed_at__isnull=False), "It waits again."
+        makers.update(Delivery, acme, {}, failed_at=Now())
+
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=fail_jobs))
+    with pytest.raises(CommandError, match=r"were not processed.*outbox replay"):
+        call_command("knowledge", "sync", folder, account=acme.slug, wait=True, verbosity=0)
+    makers.update(Delivery, acme, {}, failed_at=None)
+    settle()
+    settle()  # files of an archive are embedded after it is parsed
+    call_command("knowledge", "sync", folder, account=acme.slug, wait=True, verbosity=0)
 
 
 def test_rejects_a_file_path(acme: Account, folder: Path) -> None:

@@ -158,6 +158,21 @@ def test_incomplete_model_needs_force_and_dropping_a_confirmation(
     assert vectors(first) == {"READY": 3}
 
 
+def test_texts_that_a_forced_activation_leaves_out_are_embedded_later(agent: Agent) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()
+    forced = command("activate", str(second), "--force")
+    assert "no vector for 3 of 3 texts" in forced
+    assert f"embedding_models backfill {second}" in forced
+    write(agent, "The dog barks at the mailman.")
+    makers.settle()
+    assert (vectors(first), vectors(second)) == ({"READY": 3}, {"READY": 1})
+    assert "has vectors of 100.0 % of 4 texts." in command("backfill", str(second))
+    assert vectors(second) == {"READY": 4}
+    assert embedding_model_switch.backfill_model(EmbeddingModel.objects.get(pk=second)) == 0
+
+
 def test_interrupted_backfill_resumes(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     write(agent, *TEXTS)
     makers.settle()

@@ -1,6 +1,7 @@
 """Sending: headers, idempotency keys, retries and errors, for both clients."""
 
 import random
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,9 +49,10 @@ class Retry:
 
 
 def default_headers(api_key: str) -> dict[str, str]:
-    if not api_key.isascii():
+    key = api_key.strip()  # a key that was read from a file ends with a line break
+    if not re.fullmatch(r"[!-~]+", key):
         raise ValueError("api_key must be a key of kmapp, not the placeholder of an example.")
-    return {"Authorization": f"Bearer {api_key}", "User-Agent": USER_AGENT}
+    return {"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT}
 
 
 def request_arguments(call: Call[Any]) -> dict[str, Any]:

@@ -38,12 +38,17 @@ const IN_FLIGHT = "idempotency_in_flight";
 const LONGEST_WAIT = 60; // seconds; a response that asks for more is an error at once
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
-/** Create a client. Every call throws KmappError for an error response. */
+/** Create a client. Every call throws KmappError for an error response. An API key that no header
+ * can contain is a TypeError at once. */
 export function createClient(baseUrl: string, apiKey: string, options: Options = {}): Client<paths> {
   const { attempts = 4, fetch: send = fetch } = options;
+  const key = apiKey.trim(); // a key that was read from a file ends with a line break
+  if (!/^[!-~]+$/.test(key)) {
+    throw new TypeError("apiKey must be a key of kmapp, not the placeholder of an example.");
+  }
   const client = createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/$/, ""),
-    headers: { Authorization: `Bearer ${apiKey}` },
+    headers: { Authorization: `Bearer ${key}` },
     fetch: (request) => fetchWithRetries(send, request, attempts),
   });
   client.use(makeRetriesSafe, throwErrors);

@@ -128,7 +128,9 @@ class Command(BaseCommand):
     def activate(self, **options: Any) -> None:
         model = _get_model(options["id"])
         try:
-            embedding_model_switch.activate_model(model, allow_incomplete=options["force"])
+            coverage = embedding_model_switch.activate_model(
+                model, allow_incomplete=options["force"]
+            )
         except DomainError as refusal:
             help_ = (
                 f"\nFill it: {settings.COMMAND} embedding_models backfill {model.pk}"
@@ -137,6 +139,12 @@ class Command(BaseCommand):
             incomplete = refusal.code == "model_incomplete"
             raise CommandError(f"{refusal}{help_ if incomplete else ''}") from refusal
         self.stdout.write(f"{model} answers searches within seconds.")
+        if coverage.missing:
+            self.stdout.write(
+                f"It has no vector for {coverage.missing:,} of {coverage.texts:,} texts, which are "
+                f"found by keyword only.\nTo embed them, run: {settings.COMMAND} embedding_models "
+                f"backfill {model.pk}"
+            )
 
     def retire(self, **options: Any) -> None:
         model = _get_model(options["id"])

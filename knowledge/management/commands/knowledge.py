@@ -5,21 +5,26 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.database.combined_counts import count_querysets
 from kmapp.errors import DomainError, Waiting
 from kmapp.management.account_lookup import get_account
 from kmapp.management.progress import Progress
+from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
+from knowledge.actions.chunks import EMBED
 from knowledge.actions.folder_sync import (
     Signature,
     compute_signature,
     list_files,
     sync_folder,
 )
+from knowledge.actions.parsing_jobs import FETCH, READ
 from knowledge.actions.reindex import reindex_source
 from knowledge.actions.sources import (
     NewSource,
@@ -29,8 +34,8 @@ from knowledge.actions.sources import (
     lock_source,
 )
 from knowledge.chunking.index_versions import INDEX_VERSIONS
-from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.sandbox import CannotParse
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from knowledge.parsing.failure_messages import JOB_FAILED
 
 POLL_SECONDS = 2.0
 
@@ -92,8 +97,15 @@ class Command(BaseCommand):
         # Computed before the delivery, so that files that change meanwhile are delivered again.
         synced = compute_signature(folder) if options["watch"] else None
         self._sync_once(source, folder)
-        if options["wait"]:
-            self._wait_until_parsed(source)
+        if options["wait"] and (unprocessed := self._wait_until_parsed(source)):
+            problem = (
+                f"{unprocessed:,} files and texts were not processed, because their jobs failed "
+                f"permanently. See {settings.COMMAND} outbox list --state FAILED, remove the "
+                f"cause, then run {settings.COMMAND} outbox replay."
+            )
+            if not options["watch"]:
+                raise CommandError(problem)
+            self.stderr.write(problem)
         if options["watch"]:
             self._watch(source, folder, synced)
 
@@ -132,26 +144,22 @@ class Command(BaseCommand):
             return None
         return signature
 
-    def _wait_until_parsed(self, source: KnowledgeSource) -> None:
-        pending = self._count_pending(source)
+    def _wait_until_parsed(self, source: KnowledgeSource) -> int:
+        """Return the number of files and texts whose jobs failed permanently."""
+        pending, has_jobs = _count_pending(source)
         progress = Progress("Files read and texts embedded", pending)
-        while pending:
+        while pending and has_jobs:
             time.sleep(POLL_SECONDS)
-            before, pending = pending, self._count_pending(source)
+            before = pending
+            pending, has_jobs = _count_pending(source)
             progress.add(max(0, before - pending))
         progress.end()
         with acting(source.account_id):
             rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
-            for document in rows.not_removed().filter(state="failed")[:20]:
+            failed = rows.not_removed().filter(state="failed")
+            for document in failed[:20]:
                 self.stderr.write(f"{document.ref}: {document.error}")
-
-    def _count_pending(self, source: KnowledgeSource) -> int:
-        with acting(source.account_id):
-            rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
-            vectors = Vector.objects.of(source.account_id).filter(
-                collection__startswith="knowledge.", state=Vector.State.PENDING
-            )
-            return rows.filter(state="pending").count() + vectors.count()
+            return pending + failed.filter(error=JOB_FAILED).count()
 
     def _index(self, account: Account, versions: list[str], name: str | None) -> None:
         with acting(account):
@@ -159,6 +167,7 @@ class Command(BaseCommand):
             ids = list((rows.filter(name=name) if name else rows).values_list("pk", flat=True))
         if name and not ids:
             raise CommandError(f"Source {name!r} does not exist.")
+        refused: list[str] = []
         for pk in ids:
             with acting(account):
                 source = lock_source(account.pk, pk)
@@ -166,12 +175,39 @@ class Command(BaseCommand):
                     continue  # erased while others were chunked
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
             progress = Progress(f"Documents of {source.name} chunked")
-            try:
-                for number in reindex_source(source):
-                    progress.add(number)
-            except CannotParse as error:
-                raise CommandError(f"{source.name}: {error}") from error
+            reasons: list[str] = []
+            for number in reindex_source(source, reasons.append):
+                progress.add(number)
             progress.end()
+            refused += [f"{source.name}: {reason}" for reason in reasons]
+        for line in refused:
+            self.stderr.write(line)
+        if refused:
+            raise CommandError(
+                f"{len(refused):,} documents could not be chunked and keep their former chunks."
+            )
+
+
+def _count_pending(source: KnowledgeSource) -> tuple[int, bool]:
+    """Return the number of pending files and texts of a source, and whether there are jobs.
+
+    One statement counts them, because a job that ends between two of them would seem to be missing.
+    """
+    with acting(source.account_id) as account_id:
+        documents = KnowledgeDocument.objects.of(account_id).not_removed().filter(source=source)
+        chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=source)
+        vectors = Vector.objects.of(account_id).filter(
+            collection__startswith="knowledge.", state=Vector.State.PENDING
+        )
+        jobs = Delivery.objects.of(account_id).open().filter(event__topic__in=[READ, FETCH, EMBED])
+        counts = count_querysets(
+            {
+                "documents": documents.filter(state="pending"),
+                "vectors": vectors.filter(object_id__in=chunks.values("pk")),
+                "jobs": jobs[:1],
+            }
+        )
+    return counts["documents"] + counts["vectors"], counts["jobs"] > 0
 
 
 def _format_counts(counts: Counter[str], *names: str) -> str:
