@@ -56,8 +56,8 @@ class ChainDeviation:
     def _cause(self) -> str:
         if self.missing_in_file:
             return _(
-                "Commit %(signed)s of the ledger was signed, but CHECKPOINT_FILE is missing or does "
-                "not have this checkpoint. An older copy of the database cannot be recognized."
+                "Commit %(signed)s of the ledger was signed, but CHECKPOINT_FILE is missing or "
+                "does not have this checkpoint. An older copy of the database cannot be recognized."
             )
         if self.last_seq < self.signed_seq:
             return _(
