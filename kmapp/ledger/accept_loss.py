@@ -12,7 +12,7 @@ from kmapp.accounts.pii_redaction import redact_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
-from kmapp.ledger.chain_deviations import find_deviation, find_last_signed
+from kmapp.ledger.chain_deviations import find_deviation, find_newest_checkpoint
 from kmapp.ledger.signing import (
     Statement,
     append_statements,
@@ -24,16 +24,18 @@ from kmapp.ledger.signing import (
 
 
 def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
-    """Record the loss of signed commits, and sign the present head instead.
+    """Record the loss of signed commits or of their checkpoints, and sign the present head instead.
 
     Outside any transaction: the head is signed after it is committed. If the whole account is
     missing, it has no ledger, and only the signed statement records the loss.
     """
     with lock_for_signing(settings.CHECKPOINT_FILE):
-        deviation, signed = find_deviation(account_id), find_last_signed(account_id)
+        deviation = find_deviation(account_id)
+        with acting(account_id):
+            signed = find_newest_checkpoint(account_id)
         if deviation is None or signed is None:
             raise Conflict(_("The ledger matches its last checkpoint. There is nothing to accept."))
-        replaced = signed.head
+        replaced = Head(signed.seq, signed.commit_hash)
         head = EMPTY_CHAIN_HEAD
         if account_id in account_ids():
             head = _record_loss(
@@ -41,7 +43,7 @@ def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
             )
         statement = Statement(
             account=account_id,
-            created_at=compute_next_time(signed),
+            created_at=compute_next_time(signed.created_at),
             replaces=replaced,
             **head._asdict(),
         )

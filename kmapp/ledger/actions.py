@@ -18,13 +18,14 @@ from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.ledger.canonical import SALT_BYTES, digest, digest_encoded, encode_canonical
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, GENESIS_HASH, build_hash_prefix
-from kmapp.ledger.chain_deviations import ChainDeviation, find_last_signed
+from kmapp.ledger.chain_deviations import describe_deviation, find_last_signed
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
 LOCK_AFTER_INSERT = f"{ADVISORY_LOCK_SQL} FROM inserted"
 # The database completes the hash that `chain.compute_commit_hash` defines, so that the lock is held
-# for one statement only. Nothing is inserted if the chain does not contain the last signed head.
+# for one statement only. Nothing is inserted if the chain does not contain the last signed head, or
+# if there is no signed head in the file, although the database has a copy of one.
 APPEND_COMMIT_SQL = """
 WITH head AS (
   SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s::uuid ORDER BY seq DESC LIMIT 1
@@ -40,7 +41,7 @@ SELECT %s::uuid, %s::uuid, %s::smallint, %s::text, %s::timestamptz, %s::text, %s
 FROM link
 WHERE %s::boolean OR EXISTS (
   SELECT FROM ledger_commit WHERE account_id = %s::uuid AND seq = %s::bigint AND commit_hash = %s
-)
+) OR %s::boolean AND NOT EXISTS (SELECT FROM ledger_checkpoint WHERE account_id = %s::uuid)
 RETURNING seq, parent_hash, commit_hash
 """
 
@@ -166,6 +167,7 @@ def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:
     account_id = commit.account_id
     signed = find_last_signed(account_id)  # read first, so that the statement sees this commit
     head = signed.head if signed else EMPTY_CHAIN_HEAD
+    loss_accepted = accepts_loss or bool(signed and head == EMPTY_CHAIN_HEAD)
     values: list[Any] = [
         account_id,
         GENESIS_HASH,
@@ -177,15 +179,16 @@ def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:
     values += [commit.created_at, commit.input_digest, json.dumps(commit.diff)]
     values += [
         build_hash_prefix(commit.link()),
-        accepts_loss or head == EMPTY_CHAIN_HEAD,
+        loss_accepted,
         account_id,
         *head,
+        signed is None,
+        account_id,
     ]
     with prepared_cursor() as cursor:
         cursor.execute(APPEND_COMMIT_SQL, values)
         row = cursor.fetchone()
     if row is None:
-        last_seq = Commit.objects.of(account_id).last_seq()
-        raise ChainDeviation(account_id=account_id, signed_seq=head.seq, last_seq=last_seq).error()
+        raise describe_deviation(account_id, signed).error()
     commit.seq, commit.parent_hash, commit.commit_hash = row
     mark_inserted(commit)

@@ -2,7 +2,8 @@
 
 A database restored to an earlier day is consistent in itself; only the signed file shows that
 commits are missing. Every start, the health check and the pages compare both and trust the file.
-`manage.py fsck` also checks the signatures.
+Without the file, nothing can be compared, so it is a deviation that the file has no checkpoint of
+a chain of which the database has one. `manage.py fsck` also checks the signatures.
 """
 
 from dataclasses import dataclass
@@ -32,8 +33,11 @@ class ChainDeviation:
     account_id: UUID
     signed_seq: int  # the number of the last signed commit
     last_seq: int  # the number of the last commit in the database
+    missing_in_file: bool = False  # only the copy in the database shows what was signed
 
     def __str__(self) -> str:
+        if self.missing_in_file:
+            return f"was signed at commit {self.signed_seq}, but CHECKPOINT_FILE does not have it"
         if self.last_seq < self.signed_seq:
             return f"ends at commit {self.last_seq}, but commit {self.signed_seq} was signed"
         return f"has a commit {self.signed_seq} that differs from the signed one"
@@ -42,22 +46,28 @@ class ChainDeviation:
     def explanation(self) -> str:
         """What happened and what to do, for operators and agents."""
         numbers = {"signed": self.signed_seq, "ends": self.last_seq}
-        cause = (
-            _(
-                "The ledger ends at commit %(ends)s, but commit %(signed)s was signed. An older "
-                "copy of the database was put back, or commits were deleted."
-            )
-            if self.last_seq < self.signed_seq
-            else _(
-                "Commit %(signed)s of the ledger differs from the signed one. The ledger was "
-                "rewritten, or an older copy of the database was put back and then changed."
-            )
-        )
         remedy = _(
             "The account is read-only until the newest copy is back, or an admin accepts this "
             "state on the page Ledger (or with %(command)s accept_ledger)."
         )
-        return f"{cause % numbers} {remedy % {'command': settings.COMMAND}}"
+        return f"{self._cause % numbers} {remedy % {'command': settings.COMMAND}}"
+
+    @property
+    def _cause(self) -> str:
+        if self.missing_in_file:
+            return _(
+                "Commit %(signed)s of the ledger was signed, but CHECKPOINT_FILE is missing or "
+                "does not have this checkpoint. An older copy of the database cannot be recognized."
+            )
+        if self.last_seq < self.signed_seq:
+            return _(
+                "The ledger ends at commit %(ends)s, but commit %(signed)s was signed. An older "
+                "copy of the database was put back, or commits were deleted."
+            )
+        return _(
+            "Commit %(signed)s of the ledger differs from the signed one. The ledger was "
+            "rewritten, or an older copy of the database was put back and then changed."
+        )
 
     def error(self) -> ReadOnly:
         facts = {"signed": self.signed_seq, "ends": self.last_seq}
@@ -66,24 +76,37 @@ class ChainDeviation:
 
 def find_deviation(account_id: UUID) -> ChainDeviation | None:
     """Return how a chain deviates from its last signed head, or None. One query if it does not."""
-    signed = find_last_signed(account_id)
-    if (
-        signed is None or signed.head == EMPTY_CHAIN_HEAD
-    ):  # the loss of the whole account was accepted
-        return None
+    signed_in_file = find_last_signed(account_id)
+    if signed_in_file and signed_in_file.head == EMPTY_CHAIN_HEAD:
+        return None  # the loss of the whole account was accepted
     with acting(account_id):
         commits = Commit.objects.of(account_id)
-        if commits.at(signed.head).exists():
+        if (
+            commits.at(signed_in_file.head).exists()
+            if signed_in_file
+            else not Checkpoint.objects.of(account_id).exists()
+        ):
             return None
-        return ChainDeviation(
-            account_id=account_id, signed_seq=signed.seq, last_seq=commits.last_seq()
-        )
+        return describe_deviation(account_id, signed_in_file)
+
+
+def describe_deviation(account_id: UUID, signed_in_file: Statement | None) -> ChainDeviation:
+    """Describe a chain that is known to deviate from its last signed head. Inside `acting`."""
+    signed = signed_in_file or Checkpoint.objects.of(account_id).order_by("-seq").first()
+    return ChainDeviation(
+        account_id=account_id,
+        signed_seq=signed.seq if signed else 0,
+        last_seq=Commit.objects.of(account_id).last_seq(),
+        missing_in_file=signed_in_file is None,
+    )
 
 
 def list_deviations() -> list[ChainDeviation]:
     """Return the deviations of all accounts, including accounts that are missing altogether."""
     signed, heads = get_checkpoint_file().all(), load_heads()
-    suspects = [each for each in sorted(signed) if signed[each].statement.head != heads.get(each)]
+    unsigned = heads.keys() - signed.keys()
+    changed = [each for each in signed if signed[each].statement.head != heads.get(each)]
+    suspects = sorted({*unsigned, *changed})
     return [deviation for account_id in suspects if (deviation := find_deviation(account_id))]
 
 

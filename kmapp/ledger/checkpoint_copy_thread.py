@@ -43,6 +43,13 @@ class CopyThread(threading.Thread):
         self.compared = -COMPARE_INTERVAL_SECONDS
         self.failed = 0
 
+    def compare_once(self) -> None:
+        """Compare, and send nothing. A failure is logged, because the product starts without it."""
+        try:
+            self._compare()
+        except Exception as error:  # noqa: BLE001 - the thread in the scheduler tries again
+            log.warning("checkpoint_copy_failed", copy=self.copy.name, error=str(error))
+
     def run(self) -> None:
         while True:
             self.run_once()
@@ -93,6 +100,22 @@ def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
                 log.error("checkpoint_copy_forged", copy=name, account=account)
         if lost:
             append_statements(settings.CHECKPOINT_FILE, lost)
+
+
+def compare_with_copies() -> None:
+    """Compare the file with each copy once, before the first write.
+
+    Wait at most START_SECONDS, as `start_copy_threads` does.
+    """
+    rounds = [
+        threading.Thread(target=CopyThread(copy).compare_once, daemon=True)
+        for copy in list_configured_copies()
+    ]
+    for each in rounds:
+        each.start()
+    until = time.monotonic() + START_SECONDS
+    for each in rounds:
+        each.join(max(0.0, until - time.monotonic()))
 
 
 def start_copy_threads() -> list[CopyThread]:

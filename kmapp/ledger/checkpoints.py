@@ -109,11 +109,12 @@ def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[SigningResult
             statements = [
                 Statement(
                     account=each.account_id,
-                    created_at=compute_next_time(find_last_signed(each.account_id)),
+                    created_at=compute_next_time(signed.created_at if signed else None),
                     **each.head._asdict(),
                 )
                 for each in outcomes
                 if not each.problem
+                for signed in [find_last_signed(each.account_id)]
             ]
             if statements:
                 append_statements(
@@ -148,6 +149,9 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
     with acting(account_id):
         signed = find_newest_checkpoint(account_id)
         head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
+        if signed and signed_in_file is None:
+            problem = ChainProblem(head.seq, "checkpoint", "was signed, but not in this file")
+            return [SigningResult(account_id=account_id, head=head, problem=problem)]
         if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
             problem = ChainProblem(head.seq, "rewritten", "is not the commit that was signed")
             return [SigningResult(account_id=account_id, head=head, problem=problem)]
@@ -156,6 +160,5 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         if first_problem := next(verify_links(links, after=head), None):
             return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-    # If the file is new, a head that only the copy in the database has is signed again.
     before = signed_in_file.head if signed_in_file else EMPTY_CHAIN_HEAD
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]

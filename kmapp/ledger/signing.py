@@ -178,10 +178,10 @@ def _verify(keys: Mapping[str, Ed25519PublicKey], signed: Signed, prefix: bytes)
     return True
 
 
-def compute_next_time(before: Statement | None) -> datetime:
-    """Return the time for a statement that follows another one, even if the clock was set back."""
+def compute_next_time(before: datetime | None) -> datetime:
+    """Return the time for a statement that follows one of `before`, even on a clock set back."""
     now = timezone.now()
-    return max(now, before.created_at + timedelta(microseconds=1)) if before else now
+    return max(now, before + timedelta(microseconds=1)) if before else now
 
 
 @contextmanager

@@ -18,7 +18,9 @@ from structlog.testing import capture_logs
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
-from kmapp.ledger.chain_deviations import find_deviation
+from kmapp.ledger.chain_deviations import find_deviation, list_deviations
+from kmapp.ledger.checkpoint_copies import FileCopy
+from kmapp.ledger.checkpoint_copy_thread import CopyThread
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
 from tests import makers
@@ -119,6 +121,54 @@ def test_read_only_account_is_read_and_accepted_by_an_admin(
     use_database(older.removesuffix("_older"))
     assert write(agent, "Two histories.").status_code == 503
     assert "rewritten" in {problem["kind"] for problem in fsck()["problems"]}
+
+
+@pytest.mark.promise(43)
+def test_start_compares_with_a_copy_before_anything_is_written(
+    older: str, acme: Account, agent: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole data folder was put back, so that the checkpoint file is as old as the database."""
+    path = tmp_path / "elsewhere" / "copy.ndjson"
+    CopyThread(FileCopy(path)).run_once()
+    monkeypatch.setattr(settings, "CHECKPOINT_COPY_FILE", str(path))
+    use_database(older)
+    settings.CHECKPOINT_FILE.unlink()  # nothing was signed at that time
+    assert find_deviation(acme.pk) is None, "without the copy, nothing shows the loss"
+    out = StringIO()
+    call_command("prepare", stdout=out, stderr=StringIO())
+    behind = json.loads(out.getvalue())["behind"]
+    assert len(behind) == 2
+    assert any(str(acme.pk) in each for each in behind)
+    assert write(agent, "The tea room moved.").status_code == 503
+
+
+@pytest.mark.promise(43)
+def test_account_without_its_checkpoint_file_is_read_only(
+    committed: str, acme: Account, agent: Client, admin: Client
+) -> None:
+    assert write(agent, "The tea room opens at nine.").status_code == 201
+    call_command("checkpoint", stdout=StringIO())
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    settings.CHECKPOINT_FILE.unlink()
+    refused = write(agent, "The tea room moved.")
+    assert (refused.status_code, refused.json()["error"]) == (503, "read_only")
+    assert missing(refused.json()["message"], "CHECKPOINT_FILE is missing", "accept_ledger") == []
+    assert agent.get("/v1/health").json()["ledger"]["message"] == refused.json()["message"]
+    assert "CHECKPOINT_FILE" in " ".join(map(str, list_deviations()))
+    for page in ("/ledger/", "/operations/", "/ledger/summary/", "/ledger/accept/"):
+        assert "the checkpoint file" in admin.get(page).content.decode(), page
+    CheckpointThread().run_once()
+    assert not settings.CHECKPOINT_FILE.exists(), "no head is signed that nothing was compared with"
+
+    settings.CHECKPOINT_FILE.write_bytes(signed)
+    assert write(agent, "The tea room moved.").status_code == 201
+    call_command("checkpoint", stdout=StringIO())
+    settings.CHECKPOINT_FILE.unlink()
+    assert admin.post("/ledger/accept/", {"reason": "The disk died."}).status_code == 302
+    assert write(agent, "The tea room closed.").status_code == 201
+    CheckpointThread().run_once()
+    assert agent.get("/v1/memory/verify").json()["ok"] is True
+    assert fsck()["problems"] == []
 
 
 @pytest.mark.promise(46)

@@ -17,7 +17,13 @@ from kmapp.database.backup.archive_file import (
 )
 from kmapp.database.backup.dump import ReportProgress
 from kmapp.database.backup.pg_tools import Address, connect, run_program
-from kmapp.ledger.signing import store_public_keys
+from kmapp.ledger.signing import (
+    Signed,
+    append_statements,
+    lock_for_signing,
+    parse_line,
+    store_public_keys,
+)
 from kmapp.runtime.private_files import create_private_file
 
 # A restore that is killed leaves the database empty.
@@ -72,13 +78,24 @@ def _require_empty_database(server: psycopg.Connection[Any]) -> None:
 
 
 def restore_checkpoints(path: Path, *, checkpoints_path: Path, keys_path: Path) -> bool:
-    """Write the checkpoints of a backup to `checkpoints_path`, unless that file exists.
+    """Write the checkpoints of a backup to `checkpoints_path`.
 
-    Return whether they were written. Public keys are added to the existing ones.
+    If that file exists, add only those of accounts of which it has none. Return whether any were
+    written. Public keys are added to the existing ones.
     """
     with open_archive(path) as bundle:
         store_public_keys(bundle.read(KEYS_MEMBER), keys_path)
-        if checkpoints_path.exists():
-            return False
-        create_private_file(checkpoints_path, bundle.read(CHECKPOINTS_MEMBER))
+        backup_lines = bundle.read(CHECKPOINTS_MEMBER)
+    if not checkpoints_path.exists():
+        create_private_file(checkpoints_path, backup_lines)
         return True
+    with lock_for_signing(checkpoints_path):
+        accounts = {each.statement.account for each in _parse(checkpoints_path.read_bytes())}
+        added = [each for each in _parse(backup_lines) if each.statement.account not in accounts]
+        append_statements(checkpoints_path, added)
+    return bool(added)
+
+
+def _parse(lines: bytes) -> list[Signed]:
+    parsed = (parse_line(line) for line in lines.splitlines(keepends=True))
+    return [each for each in parsed if each]

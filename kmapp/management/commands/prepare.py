@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from kmapp.ledger.chain_deviations import list_deviations
+from kmapp.ledger.checkpoint_copy_thread import compare_with_copies
 from kmapp.runtime import stack
 
 log = structlog.get_logger()
@@ -23,12 +24,14 @@ UNREACHABLE = (
 
 class Command(BaseCommand):
     help = (
-        "Provision the server if permitted, migrate, and print as JSON what bootstrap "
-        "created and which chains end before their last checkpoint."
+        "Compare the checkpoints with their copies, provision the server if permitted, migrate, "
+        "and print as JSON what bootstrap created and which chains differ from their last "
+        "checkpoint."
     )
     requires_system_checks = []
 
     def handle(self, **_: object) -> None:
+        compare_with_copies()
         if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         try:
