@@ -119,3 +119,8 @@ def test_purge_deletes_old_finished_events(
 def test_purge_rejects_an_invalid_age() -> None:
     with pytest.raises(CommandError, match="for example 30d"):
         command("purge", "--older-than=soon")
+
+
+def test_list_rejects_a_negative_limit() -> None:
+    with pytest.raises(CommandError, match="is not a number of at least 0"):
+        command("list", "--limit=-1")
