@@ -238,7 +238,7 @@ def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intrude
     selection = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
     assert agent.post("memory/tools/select", selection, 200)["selection"]["selected"] == "bash"
     for edit in ("\"then\" = '{\"tool\": {\"deny\": [\"bash\"]}}'", "priority = 50",
-                 "audience = 'user', audience_id = 'ana'", "state = 'shadow'",
+                 "audience = 'user', audience_id = 'ana'", "state = 'shadow'", "state = 'draft'",
                  "created_at = now()", "scope = 'x'"):  # fmt: skip
         with edited(intruder, "rules_rule", written.pk, edit):
             # This process still has the rule as it was sealed.

@@ -1,6 +1,6 @@
 """Commits and what can be erased of them: salts, inputs and reasons."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models.expressions import RawSQL
@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from kmapp.ledger.chain import Head, Link
+
+CHANGE_KEYS = {"object", "op", "digest"}
 
 
 class CommitQuerySet(AccountQuerySet["Commit"]):
@@ -17,7 +19,8 @@ class CommitQuerySet(AccountQuerySet["Commit"]):
     def with_change_counts(self) -> Self:
         """Count the changes, of which there may be thousands, instead of loading them.
 
-        `change_counts` lists the four most frequent: operation, type of the object, number.
+        `change_counts` lists the four most frequent: operation, type of the object, number. It is
+        empty if the diff is not a list; a malformed change has null as its operation or type.
         """
         counts = RawSQL(
             """
@@ -27,7 +30,9 @@ class CommitQuerySet(AccountQuerySet["Commit"]):
             FROM (
               SELECT change->>'op' AS op, split_part(change->>'object', ':', 1) AS label,
                      count(*) AS number, min(ordinal) AS place
-              FROM jsonb_array_elements(ledger_commit.diff) WITH ORDINALITY AS c (change, ordinal)
+              FROM jsonb_array_elements(
+                CASE jsonb_typeof(ledger_commit.diff) WHEN 'array' THEN ledger_commit.diff END
+              ) WITH ORDINALITY AS c (change, ordinal)
               GROUP BY 1, 2 ORDER BY number DESC, place LIMIT 4
             ) AS counted
             """,
@@ -70,6 +75,11 @@ class Commit(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.seq} · {self.commit_hash[:8]}"
+
+    def list_changes(self) -> list[dict[str, Any]]:
+        """Return the changes without malformed ones, which only an edit in the database leaves."""
+        changes = self.diff if isinstance(self.diff, list) else []
+        return [each for each in changes if isinstance(each, dict) and each.keys() >= CHANGE_KEYS]
 
     def link(self) -> Link:
         return Link(

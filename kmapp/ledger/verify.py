@@ -180,4 +180,5 @@ def _is_sealed(commit: Commit, name: str, salt: bytes, state: Mapping[str, Any])
         sealed = digest(salt, state)
     except ValueError:  # a format, a value or a salt that the writer would have refused
         return False
-    return any(change["object"] == name and change["digest"] == sealed for change in commit.diff)
+    changes = commit.list_changes()
+    return any(change["object"] == name and change["digest"] == sealed for change in changes)

@@ -3,21 +3,27 @@
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.for_each_account import run_for_each_account
-from kmapp.database.steady_clock import SteadyTime
+from kmapp.database.steady_clock import steady_time
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 PURGE_BLOCK = 5_000
 
 
 def purge_block(account_id: UUID, *, older_than: timedelta) -> int:
-    """Delete a block of old events whose deliveries are all done. Return the number of events."""
-    undone = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
-    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=SteadyTime() - older_than)
-    old = list(done.filter(~Exists(undone)).values_list("pk", flat=True)[:PURGE_BLOCK])
+    """Delete a block of events whose deliveries were all done before. Return the number of events.
+
+    The age counts from the end of the last delivery, so that the outcome of a job that took long
+    can be requested as long as that of any other.
+    """
+    before = steady_time() - older_than  # once, not for each row
+    deliveries = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"))
+    remaining = deliveries.filter(Q(done_at=None) | Q(done_at__gte=before))
+    events = OutboxEvent.objects.of(account_id).filter(created_at__lt=before)
+    old = list(events.filter(~Exists(remaining)).values_list("pk", flat=True)[:PURGE_BLOCK])
     Delivery.objects.of(account_id).filter(event_id__in=old).delete()
     return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]
 

@@ -14,6 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
+from kmapp.management.argument_types import parse_count
 from memory.actions import review
 from memory.actions.review import Decision
 from memory.actions.write_entries import write_batch
@@ -38,14 +39,14 @@ def add_subcommands(verbs: Any) -> None:
     finding.add_argument("--user", default="", help="as seen by this user")
     finding.add_argument("--agent", default="", help="as seen by this agent")
     finding.add_argument("--run", default="", help="as seen in this run")
-    finding.add_argument("--limit", type=int, default=10)
+    finding.add_argument("--limit", type=parse_count, default=10)
     finding.add_argument("--min-score", type=float, default=0.0)
     listing = add("list", "the newest memories")
     for name in ("user", "agent", "run", "tag"):
         listing.add_argument(f"--{name}", default="")
     listing.add_argument("--kind", choices=MemoryEntry.Kind.values)
     listing.add_argument("--status", choices=MemoryEntry.Status.values)
-    listing.add_argument("--limit", type=int, default=20)
+    listing.add_argument("--limit", type=parse_count, default=20)
     add("get", "show one memory").add_argument("id", type=UUID)
     add("history", "list all versions of one memory").add_argument("id", type=UUID)
     adding = add("add", "add one memory")

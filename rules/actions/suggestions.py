@@ -9,7 +9,13 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.search.wilson_interval import Interval
 from rules.models import Rule, RuleBook, RuleStatistics, RuleSuggestion
-from rules.promotion.evidence import PromotionEvidence, list_audience_decisions, load_evidence
+from rules.promotion.evidence import (
+    FeedbackCounts,
+    PromotionEvidence,
+    count_feedback_in_shadow,
+    list_audience_decisions,
+    load_evidence,
+)
 from rules.promotion.gate import evaluate_gate, load_settings
 
 MAX_RULES = 1_000  # of one account, the longest unchanged first
@@ -29,10 +35,10 @@ def replace_suggestions(account_id: UUID) -> int:
     """Replace the suggestions of an account; return their number. Opens `acting` itself."""
     with acting(account_id):
         book = load_settings(account_id)
-        evaluated = Rule.objects.of(account_id).evaluated().order_by("updated_at")
-        suggestions = [
-            one for rule in evaluated[:MAX_RULES] if (one := _build_suggestion(rule, book))
-        ]
+        evaluated = Rule.objects.of(account_id).evaluated().select_related("statistics")
+        rules = list(evaluated.order_by("updated_at")[:MAX_RULES])
+        feedback = count_feedback_in_shadow(rules)
+        suggestions = [one for rule in rules if (one := _build_suggestion(rule, book, feedback))]
         RuleSuggestion.objects.of(account_id).delete()
         return len(RuleSuggestion.objects.bulk_create(_exclude_moved(account_id, suggestions)))
 
@@ -44,8 +50,10 @@ def _exclude_moved(account_id: UUID, suggestions: Sequence[RuleSuggestion]) -> l
     return [one for one in suggestions if states.get(one.rule_id) == one.rule.state]
 
 
-def _build_suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
-    evidence, shadow = load_evidence(rule), rule.state == State.SHADOW
+def _build_suggestion(
+    rule: Rule, book: RuleBook, feedback: FeedbackCounts
+) -> RuleSuggestion | None:
+    evidence, shadow = load_evidence(rule, feedback), rule.state == State.SHADOW
     kind = _suggest_for_shadow(rule, evidence, book) if shadow else _suggest_for_active(rule, book)
     if kind is None:
         return None

@@ -17,6 +17,7 @@ from rules.evaluation.matching import (
 )
 from rules.evaluation.patterns import reserve_space
 from rules.models import Rule, RuleBook
+from rules.models.rules import EVALUATED_STATES
 
 MAX_ACCOUNTS = 64
 
@@ -68,12 +69,17 @@ def _compile_changed(
     account_id: UUID, version: CacheVersion, reusable: dict[str, tuple[int, CompiledRule]]
 ) -> _CacheEntry:
     """Compile new and changed rules, unless they are withheld; reuse the others."""
-    evaluated = Rule.objects.of(account_id).evaluated()
+    rules = Rule.objects.of(account_id)
+    evaluated = rules.evaluated_when_sealed(account_id) if version.verify else rules.evaluated()
     versions = dict(evaluated.values_list("pk", "version"))
     changed = [pk for pk, number in versions.items() if reusable.get(str(pk), (0,))[0] != number]
     rows = evaluated if len(changed) > len(versions) // 2 else evaluated.filter(pk__in=changed)
     sealed = withhold_mismatches(account_id, list(rows.with_verify_on_read(account_id)))
-    fresh = {str(rule.pk): (rule.version, compile_rule(build_definition(rule))) for rule in sealed}
+    fresh = {
+        str(rule.pk): (rule.version, compile_rule(build_definition(rule)))
+        for rule in sealed
+        if rule.state in EVALUATED_STATES
+    }
     compiled = {
         str(pk): fresh.get(str(pk)) or reusable[str(pk)]
         for pk in versions

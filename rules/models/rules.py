@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.fields.json import KT
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
@@ -18,7 +20,18 @@ MAX_WEIGHT = 2.0
 class RuleQuerySet(AccountQuerySet["Rule"]):
     def evaluated(self) -> Self:
         """Return active and shadow rules."""
-        return self.filter(state__in=(Rule.State.ACTIVE, Rule.State.SHADOW))
+        return self.filter(state__in=EVALUATED_STATES)
+
+    def evaluated_when_sealed(self, account_id: UUID) -> Self:
+        """Return active and shadow rules, and those whose last version was active or in shadow.
+
+        The state of the latter was changed in the database, so they differ from their seal.
+        """
+        versions = RuleVersion.objects.of(account_id).filter(rule_id=OuterRef("pk"))
+        last_state = versions.order_by("-version").values(last_state=KT("state__state"))[:1]
+        return self.alias(last_state=Subquery(last_state)).filter(
+            Q(state__in=EVALUATED_STATES) | Q(last_state__in=EVALUATED_STATES)
+        )
 
 
 class Rule(SealedModel):
@@ -138,6 +151,7 @@ class Rule(SealedModel):
         }
 
 
+EVALUATED_STATES = (Rule.State.ACTIVE.value, Rule.State.SHADOW.value)
 _TRANSITIONS: Mapping[str, frozenset[str]] = {
     "draft": frozenset({"shadow", "disabled"}),
     "shadow": frozenset({"active", "draft", "disabled"}),

@@ -1,5 +1,6 @@
 """State of the rule editor: form, JSON, and which was changed last."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ from rules.editing.form_json_sync import (
     is_same_json,
 )
 from rules.editing.rendering import OPERATOR_LABELS, format_json
-from rules.editing.rule_input import Issue, list_issues
+from rules.editing.rule_input import MESSAGES, Issue, list_issues
 
 MAX_LENGTH = 100_000  # characters of one field
 ROW_MESSAGES = {
@@ -65,7 +66,7 @@ class EditorState:
 
     @property
     def agreed_text(self) -> str:
-        return format_json(self.agreed)
+        return _format_compact(self.agreed)
 
     @property
     def candidates_text(self) -> str:
@@ -133,13 +134,23 @@ class EditorState:
 def build_editor(rule: Mapping[str, Any]) -> EditorState:
     """Return the editor in its initial state."""
     agreed = {**EMPTY, **rule}
-    return EditorState(agreed=agreed, form=build_form(agreed), json=format_json(agreed))
+    return EditorState(agreed=agreed, form=build_form(agreed), json=_format_text(agreed))
+
+
+def _format_text(rule: Json) -> str:
+    """Return the JSON text of a rule: on one line if its indentation would exceed MAX_LENGTH."""
+    text = format_json(rule)
+    return text if len(text) <= MAX_LENGTH else _format_compact(rule)
+
+
+def _format_compact(rule: Json) -> str:
+    return json.dumps(rule, ensure_ascii=False, separators=(",", ":"))
 
 
 def parse_editor(data: QueryDict) -> EditorState:
     """Parse the editor; the changed side updates the other one."""
     agreed = _parse_agreed(data.get("agreed", ""))
-    form, text = _parse_form(data), data.get("json", "")[:MAX_LENGTH].replace("\r\n", "\n")
+    form, text = _parse_form(data), data.get("json", "").replace("\r\n", "\n")
     step = data.get("step", "")
     form_rule, form_issue = _parse_form_rule(agreed, form)
     json_rule, text_issue = _parse_json_rule(text)
@@ -153,7 +164,9 @@ def parse_editor(data: QueryDict) -> EditorState:
     if (form_changed and step != "json") or step == "form":
         if form_issue:
             return replace(editor, changed_side="form", issues=[form_issue])
-        editor = replace(editor, changed_side="form", agreed=form_rule, json=format_json(form_rule))
+        editor = replace(
+            editor, changed_side="form", agreed=form_rule, json=_format_text(form_rule)
+        )
     elif json_changed or step == "json":
         if text_issue:
             return replace(editor, changed_side="json", issues=[text_issue])
@@ -164,7 +177,7 @@ def parse_editor(data: QueryDict) -> EditorState:
 
 def _parse_agreed(text: str) -> Json:
     try:
-        return {**EMPTY, **parse(text[:MAX_LENGTH].encode())}
+        return {**EMPTY, **parse(text.encode())}  # not cut, or parts of the rule would be lost
     except RefusedJSON:
         return dict(EMPTY)
 
@@ -182,6 +195,9 @@ def _parse_form_rule(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
 
 
 def _parse_json_rule(text: str) -> tuple[Json, Issue | None]:
+    if len(text) > MAX_LENGTH:
+        message = str(MESSAGES["large"]) % {"n": len(text), "most": MAX_LENGTH}
+        return dict(EMPTY), {"path": "json", "message": message}
     try:
         data = parse(text.encode())
     except RefusedJSON as error:

@@ -2,10 +2,12 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -94,22 +96,31 @@ def test_replay_is_limited_to_the_account_or_the_delivery(
 def test_purge_deletes_old_finished_events(
     acme: Account, fail: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The age of a job that took long counts from its end."""
     monkeypatch.setattr(f"{__name__}.broken", False)
-    publish_jobs(acme, "done", "done and old", "waiting and old")
+    publish_jobs(acme, "done", "done and old", "old, just done", "waiting and old")
     deliver_due("default")
     with acting(acme), connection.cursor() as cursor:
         cursor.execute(
             "UPDATE outbox_outboxevent SET created_at = now() - interval '40 days'"
-            " WHERE job_key IN ('done and old', 'waiting and old', 'one')"
+            " WHERE job_key IN ('done and old', 'old, just done', 'waiting and old', 'one')"
         )
-        Delivery.objects.filter(event__job_key="waiting and old").update(done_at=None)
+        deliveries = Delivery.objects.of(acme)
+        deliveries.filter(event__job_key="waiting and old").update(done_at=None)
+        month_ago = Now() - timedelta(days=31)
+        deliveries.filter(event__job_key="done and old").update(done_at=month_ago)
     assert "1 events were deleted" in command("purge", "--older-than=30d")
     with acting(acme):
         events = OutboxEvent.objects.filter(topic="test.topic")
         remaining = set(events.values_list("job_key", flat=True))
-    assert remaining == {"one", "two", "done", "waiting and old"}
+    assert remaining == {"one", "two", "done", "old, just done", "waiting and old"}
 
 
 def test_purge_rejects_an_invalid_age() -> None:
     with pytest.raises(CommandError, match="for example 30d"):
         command("purge", "--older-than=soon")
+
+
+def test_list_rejects_a_negative_limit() -> None:
+    with pytest.raises(CommandError, match="is not a number of at least 0"):
+        command("list", "--limit=-1")

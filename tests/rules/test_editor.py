@@ -1,6 +1,8 @@
 """The rule editor: form and JSON, messages, dry run."""
 
 import json
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -90,6 +92,21 @@ def test_no_condition_is_lost(reviewer: Client, acme: Account) -> None:
     assert (reload_rule(created).when, reload_rule(created).version) == (many, 2)
 
 
+def test_large_rule_is_edited_without_loss(reviewer: Client, acme: Account) -> None:
+    """Indented, its JSON has more characters than a field may have."""
+    extensions = {"a": {"b": {"c": {"d": [1] * 9_000}}}}
+    then = {**RULE["then"], "extensions": extensions}
+    created = add_rule(acme, "Large", when=RULE["if"], then=then)
+    here = f"/rules/{created.pk}/edit/"
+    text = page(reviewer.get(here))
+    fields = dict(re.findall(r'<textarea[^>]* name="(agreed|json)"[^>]*>([^<]*)</textarea>', text))
+    form = {**FORM, **{name: unescape(value) for name, value in fields.items()}}
+    answer = reviewer.post(here, {**form, "deny": "refund, delete", "version": "1"})
+    assert answer.status_code == 302
+    expected = {"tool": {"deny": ["refund", "delete"]}, "extensions": extensions}
+    assert reload_rule(created).then == expected
+
+
 def test_user_decides_if_form_and_json_changed(reviewer: Client, acme: Account) -> None:
     form = submission(deny="zebra", written={**RULE, "if": {"a": 1}})
     assert "were both changed" in page(reviewer.post("/rules/new/", form), 422)
@@ -104,6 +121,7 @@ def test_user_decides_if_form_and_json_changed(reviewer: Client, acme: Account) 
 INVALID: list[tuple[dict[str, Any], str]] = [
     (submission(written="{"), "Invalid JSON. Check line 1, column 2."),
     (submission(written="[]"), "Enter a JSON object"),
+    (submission(written=" " * 100_001), "Too large: 100001 characters as JSON"),
     (submission(written='{"if": {"a": 1, "a": 2}}'), "if: the key a occurs twice"),
     (submission(written='{"if": {"a": 1e999}}'), "if.a: the number is too large"),
     (submission(written='{"if": {"a": NaN}}'), "if.a: not a valid JSON value"),

@@ -14,9 +14,9 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.ledger.chain import ChainProblem, Head
-from kmapp.ledger.models import Checkpoint, Commit
-from kmapp.ledger.verify import STORED_BYTES
+from kmapp.ledger.chain import ChainProblem, Head, compute_commit_hash
+from kmapp.ledger.models import Checkpoint, Commit, Seal
+from kmapp.ledger.verify import STORED_BYTES, Claim, verify_claims
 from kmapp.runtime.cache_backend import valkey_cache
 from tests import makers
 from tests.makers import missing
@@ -196,6 +196,53 @@ def test_changes_are_counted_in_the_list_and_paged_on_the_page_of_the_commit(
         assert text.count('data-label="Object"') == len(objects)
     assert "Newest" not in reviewer.get("/ledger/").content.decode()
     assert "Newest" in reviewer.get("/ledger/", {"below": newest.seq}).content.decode()
+
+
+def add_malformed_commits(acme: Account, *diffs: Any) -> list[Commit]:
+    """Store commits with these changes, which the product does not write."""
+    with acting(acme):
+        last_seq = Commit.objects.of(acme).last_seq()
+        rows = [
+            Commit(
+                account_id=acme.pk,
+                seq=last_seq + number,
+                parent_hash=f"{number:064}",
+                actor="system",
+                created_at=timezone.now(),
+                input_digest="0" * 64,
+                diff=diff,
+            )
+            for number, diff in enumerate(diffs, start=1)
+        ]
+        for row in rows:
+            row.commit_hash = compute_commit_hash(row.link())
+            row.save(force_insert=True)
+    return rows
+
+
+def test_malformed_changes_are_marked_and_seal_nothing(reviewer: Client, acme: Account) -> None:
+    change = {"object": "accounts.apikey:1", "op": "ADD", "digest": "0" * 64}
+    diffs = ({"op": "ADD"}, "ADD", 5, [], [7, "x", None], [{"op": "ADD"}], [change, "x"])
+    rows = add_malformed_commits(acme, *diffs)
+    page = reviewer.get("/ledger/")
+    assert page.status_code == 200
+    assert page.content.decode().count("Broken") == len(diffs)
+    for row in rows:
+        text = reviewer.get(f"/ledger/{row.pk}/").content.decode()
+        assert missing(text, "Broken", "Differs from its sealed state") == [], row.diff
+        assert text.count('data-label="Object"') == int(row is rows[-1]), row.diff
+        with acting(acme):
+            Seal.objects.create(
+                account_id=acme.pk,
+                commit=row,
+                object_type="accounts.apikey",
+                object_id=row.pk,
+                op="ADD",
+                salt=b"0" * 16,
+            )
+            claims = [Claim(commit_id=row.pk, state={})]
+            proofs = verify_claims(acme.pk, "accounts.apikey", row.pk, claims)
+        assert not proofs[row.pk].is_sealed, row.diff
 
 
 def acme_commit(acme: Account) -> str:

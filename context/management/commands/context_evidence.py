@@ -11,6 +11,7 @@ from context.benchmarks.passage_recall import result_lines
 from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from context.management.commands.context_scenario import DEFAULT_URL, check_url, create_client
 from kmapp.management.account_lookup import get_account
+from kmapp.management.argument_types import parse_count
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.offline_retrieval import Vectors
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         memories = verbs.add_parser("memories", help="retrieved memories of a call")
         memories.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
         memories.add_argument("--vectors", type=Path, help="cache vectors in this file")
-        memories.add_argument("--number", type=int, default=250, help="number of questions")
+        memories.add_argument("--number", type=parse_count, default=250, help="number of questions")
         documents = verbs.add_parser("documents", help="retrieved passages of a call")
         documents.add_argument("source", help="name of the source")
         documents.add_argument("--file", type=Path, default=QUESTIONS, help="file of questions")

@@ -23,6 +23,7 @@ from context.reports.costs import PARTS, Period, calculate_totals, list_buckets,
 from context.reports.possible_savings import find_savings
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.management.argument_types import parse_count
 from kmapp.management.benchmark import BenchmarkCommand, temporary_account
 from kmapp.text import token_counter
 
@@ -42,12 +43,14 @@ class Command(BenchmarkCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         assembling = verbs.add_parser("assemble", help="p95 excluding retrieval")
-        assembling.add_argument("--number", type=int, default=200, help="number of calls")
+        assembling.add_argument("--number", type=parse_count, default=200, help="number of calls")
         replaying = verbs.add_parser("replay", help="replay of calls under another policy")
         replaying.add_argument("--calls", type=int, default=1_000)
         pages = verbs.add_parser("pages", help="measure the pages of calls and costs")
         pages.add_argument("--calls", type=int, default=100_000)
-        pages.add_argument("--number", type=int, default=20, help="number of requests per page")
+        pages.add_argument(
+            "--number", type=parse_count, default=20, help="number of requests per page"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         with temporary_account() as account:

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 import memory.benchmarks
 from interop.benchmarks.protocols import Connection, Search, connect
 from interop.benchmarks.temporary_product import run_temporary_product
+from kmapp.management.argument_types import parse_count
 
 PAIRS = Path(memory.benchmarks.__file__).with_name("parallel.json")
 LIMITS = {"mem0": 5, "Hindsight": 5, "LangGraph": 5, "MCP": 12}  # ms
@@ -41,7 +42,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "data", nargs="*", type=Path, help="files of labelled questions; default: built-in ones"
         )
-        parser.add_argument("--number", type=int, default=300, help="questions of each file")
+        parser.add_argument(
+            "--number", type=parse_count, default=300, help="questions of each file"
+        )
 
     def handle(self, *, data: Sequence[Path], number: int, **_: Any) -> None:
         sets = [each for path in data for each in read_collections(path)] or [read_pairs()]

@@ -22,16 +22,21 @@ SELECT t.id::text FROM {table} t
 """
 _INCOMPLETE_SQL = """
 SELECT d.document::text FROM search_indexeddocument d
- WHERE d.account_id = %s AND d.collection = %s AND d.length <> (
-   SELECT coalesce(sum(t.frequency::int), 0)
-     FROM jsonb_each_text(d.terms) AS t (term, frequency))
+ WHERE d.account_id = %s AND d.collection = %s AND CASE jsonb_typeof(d.terms)
+   WHEN 'object' THEN d.length <> (
+     SELECT coalesce(sum(
+         CASE jsonb_typeof(t.frequency) WHEN 'number' THEN t.frequency::numeric END), 0)
+       FROM jsonb_each(d.terms) AS t (term, frequency))
+   ELSE true END
 """
 # A term must have eight bytes for each packed document that contains it, including removed
-# documents whose postings are not deleted yet.
+# documents whose postings are not deleted yet. Terms that are no object have no keys; the query
+# above reports them.
 _MISPACKED_SQL = """
 WITH key (account, collection) AS (SELECT %s::uuid, %s::text), listed AS (
   SELECT term, count(*) AS documents FROM (
-    SELECT jsonb_object_keys(d.terms) AS term FROM search_indexeddocument d, key
+    SELECT jsonb_object_keys(CASE jsonb_typeof(d.terms) WHEN 'object' THEN d.terms END) AS term
+      FROM search_indexeddocument d, key
      WHERE d.account_id = key.account AND d.collection = key.collection AND d.number IS NOT NULL
     UNION ALL
     SELECT unnest(r.terms) FROM search_removeddocument r, key

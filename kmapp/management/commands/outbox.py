@@ -3,6 +3,7 @@
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.db.models import Count
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.account_lookup import list_accounts
+from kmapp.management.argument_types import parse_count
 from kmapp.management.confirmation import confirm
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
@@ -30,7 +32,8 @@ class Command(BaseCommand):
         listing = verbs.add_parser("list", help="list deliveries, oldest first")
         _add_filters(listing)
         listing.add_argument("--state", choices=Delivery.State.values, type=str.upper)
-        listing.add_argument("--limit", type=int, default=20, help="per account; default: 20")
+        limit = partial(parse_count, least=0)
+        listing.add_argument("--limit", type=limit, default=20, help="per account; default: 20")
         replay = verbs.add_parser("replay", help="retry failed jobs")
         _add_filters(replay)
         replay.add_argument(

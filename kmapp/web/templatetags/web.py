@@ -169,10 +169,16 @@ def actor_name(actor: str, names: dict[str, str]) -> str:
 
 
 @register.filter
-def label_changes(counts: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
-    """Return the counted changes of a commit with the names of their types."""
+def label_changes(
+    counts: Iterable[tuple[str | None, str | None, int]],
+) -> list[tuple[str, str, int]]:
+    """Return the counted changes of a commit with the names of their types.
+
+    A malformed change has an empty operation or name.
+    """
     names = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
     # What is not a model, such as `memory.person`, has no other name.
+    labelled = [(op or "", label or "", number) for op, label, number in counts]
     return [
-        (op, names.get(label, label.rpartition(".")[2]), number) for op, label, number in counts
+        (op, names.get(label, label.rpartition(".")[2]), number) for op, label, number in labelled
     ]

@@ -54,9 +54,11 @@ def ledger(request: WebRequest) -> HttpResponse:
 def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Commit.objects.of(request.account_id).select_related("note")
     row = get_object_or_404(rows, pk=pk)
+    changes = row.list_changes()
     context = {
         "commit": row,
-        "page": paginate(request, row.diff, CHANGES_PER_PAGE),
+        "is_damaged": not changes or changes != row.diff,
+        "page": paginate(request, changes, CHANGES_PER_PAGE),
         "names": list_actor_names([row.actor]),
     }
     return render(request, "web/ledger/detail.html", context)

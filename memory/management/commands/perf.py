@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.account_lookup import get_account, list_all_accounts
+from kmapp.management.argument_types import parse_count
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary_servers
@@ -48,21 +49,23 @@ class Command(BaseCommand):
         measuring = verbs.add_parser("bench", help="measure searching and writing")
         measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
         measuring.add_argument(
-            "--number", type=int, default=300, help="number of searches of each kind"
+            "--number", type=parse_count, default=300, help="number of searches of each kind"
         )
         measuring.add_argument("--out", type=Path, help="write the tables to this file")
         clearing = verbs.add_parser("review", help="measure a reviewer clearing the queue")
         clearing.add_argument(
             "--entries", type=int, default=50_000, help="number of other memories"
         )
-        clearing.add_argument("--number", type=int, default=300, help="number of decisions")
+        clearing.add_argument("--number", type=parse_count, default=300, help="number of decisions")
         signing = verbs.add_parser("checkpoints", help="measure writes with checkpoints")
         verifying = verbs.add_parser("verify", help="measure searches with verify_on_read")
         verifying.add_argument("--entries", type=int, default=10_000, help="number of memories")
-        verifying.add_argument("--number", type=int, default=60, help="number of queries")
+        verifying.add_argument("--number", type=parse_count, default=60, help="number of queries")
         embedding = verbs.add_parser("jobs", help="measure the jobs that follow new memories")
         embedding.add_argument("--entries", type=int, default=10_000, help="other memories")
-        embedding.add_argument("--number", type=int, default=2_000, help="number of new memories")
+        embedding.add_argument(
+            "--number", type=parse_count, default=2_000, help="number of new memories"
+        )
         for verb in (seeding, measuring, clearing, signing, verifying, embedding):
             verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         for verb in (measuring, clearing, signing, verifying, embedding):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from kmapp.database.backup.archive_file import Contents
 from kmapp.database.backup.restore import restore_backup
 from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
+from kmapp.management.argument_types import parse_count
 from kmapp.management.commands import backup
 from kmapp.management.database_addresses import get_owner_address, get_server_url
 from kmapp.management.progress import Progress
@@ -45,7 +47,10 @@ class Command(BaseCommand):
             help=f"default: the newest in {settings.BACKUPS_DIR}, or a new one",
         )
         parser.add_argument(
-            "--recalls", type=int, default=RECALLS, help="number of compared recalls"
+            "--recalls",
+            type=partial(parse_count, least=0),
+            default=RECALLS,
+            help="number of compared recalls",
         )
         parser.add_argument("--url", default="", help="superuser URL of the server; see provision")
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from kmapp.management.argument_types import parse_count
 from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import signal_weights as search_weights
 from memory.benchmarks import ablation_table
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         tuner = verbs.add_parser("tune", help="write the weights file")
         table = verbs.add_parser("table", help="print or write the ablation table")
         budgets = verbs.add_parser("tokens", help="measure the evidence in prompt blocks")
-        budgets.add_argument("--number", type=int, default=250, help="number of questions")
+        budgets.add_argument("--number", type=parse_count, default=250, help="number of questions")
         calibrating = verbs.add_parser("calibrate", help="print the constants of probabilities")
         for verb in (tuner, table, budgets, calibrating):
             verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")

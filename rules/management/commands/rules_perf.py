@@ -13,6 +13,7 @@ from rest_framework.renderers import JSONRenderer
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
+from kmapp.management.argument_types import parse_count
 from kmapp.management.benchmark import BenchmarkCommand, measure_seconds, temporary_account
 from rules.actions.backtests import run_backtest
 from rules.actions.decisions import evaluate_rules, record_selection
@@ -40,7 +41,7 @@ class Command(BenchmarkCommand):
         parser.add_argument("--decisions", type=int, default=10_000)
         parser.add_argument("--log", type=int, default=50_000, help="number of decisions")
         parser.add_argument(
-            "--number", type=int, default=200, help="number of requests of each kind"
+            "--number", type=parse_count, default=200, help="number of requests of each kind"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

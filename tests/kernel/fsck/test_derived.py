@@ -46,6 +46,20 @@ def test_missing_words_are_reported(ledger: Ledger) -> None:
     assert bad[f"memory.memoryentry:{two.pk}"] == "its terms do not add up to its length"
 
 
+def test_malformed_words_do_not_end_the_check(ledger: Ledger) -> None:
+    pack_recent(ledger.account.pk, COLLECTION, at_least=1)
+    with acting(ledger.account):
+        rows = MemoryEntry.objects.of(ledger.account).order_by("pk")[:3]
+        malformed = dict(zip(("[1]", '"tea"', '{"tea": "much"}'), rows, strict=True))
+    for terms, row in malformed.items():
+        ledger.intruder.run(
+            "UPDATE search_indexeddocument SET terms = %s::jsonb WHERE document = %s", terms, row.pk
+        )
+    message = "its terms do not add up to its length"
+    expected = {f"memory.memoryentry:{row.pk}": message for row in malformed.values()}
+    assert expected.items() <= list_bad_postings(ledger).items()
+
+
 @contextmanager
 def restored(intruder: Intruder, table: str) -> Iterator[None]:
     """Restore the rows of a table afterwards."""
