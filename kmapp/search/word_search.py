@@ -14,6 +14,7 @@ from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search import bm25
 from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.common_terms import count_common_terms
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.posting_scores import (
     POSTING,
@@ -87,13 +88,16 @@ class WeightedTerms:
     average_length: float
     packed: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     recent: Mapping[IdText, RecentDocument] = field(default_factory=dict, repr=False)
+    common_idf: Mapping[str, float] = field(default_factory=dict)  # of terms that are not searched
 
 
 def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> WeightedTerms:
     """Return the weight of each distinct query term. Unknown terms weigh most but match nothing."""
     documents, average_length = load_statistics(collection)
-    packed, recent = _load_postings(collection, list(dict.fromkeys(terms)))
-    counts = {term: len(packed.get(term, b"")) // POSTING.itemsize for term in terms}
+    distinct = list(dict.fromkeys(terms))
+    common = count_common_terms(collection, distinct)
+    packed, recent = _load_postings(collection, [each for each in distinct if each not in common])
+    counts = {term: len(packed.get(term, b"")) // POSTING.itemsize for term in distinct} | common
     for each in recent.values():
         for term in each.frequencies:
             counts[term] += 1
@@ -101,11 +105,13 @@ def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> Weighte
         term: bm25.idf(max(documents, count), count)
         for term, count in bm25.drop_unknown_terms(counts).items()
     }
+    rarest_first = sorted(idf.items(), key=lambda each: -each[1])
     return WeightedTerms(
-        idf=dict(sorted(idf.items(), key=lambda each: -each[1])),
+        idf={term: weight for term, weight in rarest_first if term not in common},
         average_length=average_length,
         packed=packed,
         recent=recent,
+        common_idf={term: weight for term, weight in rarest_first if term in common},
     )
 
 

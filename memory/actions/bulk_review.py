@@ -35,6 +35,7 @@ from memory.models import (
     MemorySettings,
     MemoryVersion,
 )
+from memory.review.replaced_memories import find_replaced, find_replaced_by_proposal
 
 PART_SIZE = 200
 MAX_FORGOTTEN = 50_000  # memories in one run
@@ -142,7 +143,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
     operation, statuses = OPERATIONS[Operation(run.deed)]
     chosen = {UUID(pk): version for pk, version in part.chosen}
     if run.deed == Operation.APPROVE:
-        lock_entries(account_id, {*chosen, *review.find_replaced(account_id, list(chosen))})
+        lock_entries(account_id, {*chosen, *find_replaced(account_id, list(chosen))})
     with recording(
         account_id, actor, input={review.BULK_INPUT: str(run.pk)}, reason=run.reason
     ) as commit:
@@ -170,13 +171,10 @@ def _exclude_withheld_replaced(
     account_id: UUID, proposals: Sequence[MemoryEntry]
 ) -> list[MemoryEntry]:
     """Return the proposals whose approval supersedes no memory that differs from its seal."""
-    replaced = review.find_replaced(account_id, [entry.pk for entry in proposals])
-    withheld = replaced - {entry.pk for entry in _list_sealed(account_id, replaced)}
-    return [
-        entry
-        for entry in proposals
-        if not withheld or withheld.isdisjoint(review.find_replaced(account_id, [entry.pk]))
-    ]
+    replaced = find_replaced_by_proposal(account_id, [entry.pk for entry in proposals])
+    replaced_ids = {pk for ids in replaced.values() for pk in ids}
+    withheld = replaced_ids - {entry.pk for entry in _list_sealed(account_id, replaced_ids)}
+    return [entry for entry in proposals if withheld.isdisjoint(replaced.get(entry.pk, ()))]
 
 
 def _exclude_superseding_selected(
@@ -188,17 +186,12 @@ def _exclude_superseding_selected(
     commits could not be undone together. After the run, the others supersede active memories and
     can be approved.
     """
-    ids = [entry.pk for entry in proposals]
-    edges = MemoryEdge.objects.of(run.account_id).filter(
-        type=MemoryEdge.Type.SUPERSEDES, src__in=ids
-    )
-    pairs = list(edges.values_list("src_id", "dst_id"))
-    if not pairs:
+    replaced = find_replaced_by_proposal(run.account_id, [entry.pk for entry in proposals])
+    if not replaced:
         return list(proposals)
     parts = BulkPart.objects.of(run.account_id).filter(run=run).values_list("chosen", flat=True)
     selected = {UUID(pk) for chosen in parts for pk, _version in chosen}
-    superseding = {src for src, dst in pairs if dst in selected}
-    return [entry for entry in proposals if entry.pk not in superseding]
+    return [entry for entry in proposals if selected.isdisjoint(replaced.get(entry.pk, ()))]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:

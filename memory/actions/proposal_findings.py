@@ -192,6 +192,7 @@ def _compare(
         cosines = load_exact_scores(
             collection, rare, meaning, nearest_ids, context_collection=CONTEXT_COLLECTION
         ).cosine
+    weights = {**words.idf, **words.common_idf}
     bounds = MemorySettings.objects.get_or_default(entry.account_id).bounds
     findings = []
     for other in MemoryEntry.objects.of(entry.account_id).filter(pk__in=nearest_ids):
@@ -200,7 +201,7 @@ def _compare(
             scale = build_cosine_scale(meaning.model)
             close = compute_closeness(cosine, low=scale.low, high=scale.high)
         like = compare_texts(
-            entry.content, other.content, meaning=close, weights=words.idf, bounds=bounds
+            entry.content, other.content, meaning=close, weights=weights, bounds=bounds
         )
         if like.relation:
             findings.append(

@@ -21,6 +21,7 @@ from memory.actions.entry_locks import lock_entries, lock_entry, wrong_status_er
 from memory.actions.record_versions import update_entry
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entry_input import redact_field
+from memory.review.replaced_memories import REPLACEABLE, find_replaced
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
@@ -116,7 +117,7 @@ def _activate(
     when: set[str],
     commit: Recording,
 ) -> MemoryEntry:
-    """Activate a memory, and supersede the active ones that it replaces."""
+    """Activate a memory, and supersede what it replaces."""
     active = {**values, "status": Status.ACTIVE}
     rows = MemoryEntry.objects.of(decision.account_id).filter(pk__in=replaced, pinned=True)
     if replaced and rows.exists():
@@ -124,24 +125,13 @@ def _activate(
     entry = decision.apply(event, active, when=when, commit=commit)
     for old in sorted(replaced):
         replace(decision, entry_id=old, version=None).apply(
-            Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=commit
+            Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={*REPLACEABLE}, commit=commit
         )
     return entry
 
 
-def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
-    """Return the active memories that the approval of these proposals supersedes."""
-    edges = MemoryEdge.objects.of(account_id).filter(
-        src__in=ids,
-        src__status=Status.PROPOSED,
-        type=MemoryEdge.Type.SUPERSEDES,
-        dst__status=Status.ACTIVE,
-    )
-    return set(edges.values_list("dst_id", flat=True))
-
-
 def find_replaced_by_merge(account_id: UUID, new_id: UUID, into_id: UUID) -> set[UUID]:
-    """Return the other active memories that these proposals would supersede."""
+    """Return the other memories that these proposals would supersede."""
     return find_replaced(account_id, [new_id, into_id]) - {new_id, into_id}
 
 
@@ -226,7 +216,7 @@ def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
 
     These are all versions of its commit, unless a worker, an agent or a bulk run decided about many
     memories in it: then they are those of this memory and of the memories that it superseded, or
-    those of the memory that superseded it.
+    those of the memory that superseded it, and of all that this one superseded.
     """
     account_id, commit_id = entry.account_id, entry.commit_id
     in_commit = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
@@ -238,12 +228,21 @@ def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     if by_person.exists() and not bulk_notes.exists():
         return in_commit
     replaced = in_commit.filter(event=Event.SUPERSEDE).values("entry_id")
-    pairs = MemoryEdge.objects.of(account_id).filter(
-        type=MemoryEdge.Type.SUPERSEDES, dst__in=replaced
+    edges = MemoryEdge.objects.of(account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, src__in=in_commit.values("entry_id"), dst__in=replaced
     )
-    newer = {entry.pk, *pairs.filter(dst=entry).values_list("src_id", flat=True)}
-    older = pairs.filter(src__in=newer).values_list("dst_id", flat=True)
-    return in_commit.filter(entry__in=newer.union(older))
+    pairs = set(edges.values_list("src_id", "dst_id"))
+    newer = _follow_pairs({entry.pk}, {(dst, src) for src, dst in pairs})
+    return in_commit.filter(entry__in=_follow_pairs(newer, pairs))
+
+
+def _follow_pairs(starts: set[UUID], pairs: Collection[tuple[UUID, UUID]]) -> set[UUID]:
+    """Return these memories, and those to which pairs lead from them."""
+    reached = added = starts
+    while added:
+        added = {dst for src, dst in pairs if src in added} - reached
+        reached = reached | added
+    return reached
 
 
 def undo_versions(

@@ -1,7 +1,8 @@
 """Topics that people edit, and suggestions of workers to merge or split them.
 
 Merging moves no memory: the merged topic becomes superseded, and queries for members follow its
-edge, so that undoing a merge only restores the status. Only people merge and split topics.
+edge, so that undoing a merge only restores the status. Undoing a split merges the new topic back.
+Only people merge and split topics.
 """
 
 from collections.abc import Collection, Sequence
@@ -90,7 +91,10 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
 
 
 def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
-    """Create a topic from some members of this one, and return it. A merge undoes that."""
+    """Create a topic from some members of this one, and return it. A merge undoes that.
+
+    The commit creates the new topic and changes this one, by which `undo_decision` recognizes it.
+    """
     account_id = decision.account_id
     lock_topics(account_id)
     topic = _lock_topic(decision)
@@ -136,6 +140,30 @@ def unmerge_topic(decision: Decision) -> MemoryEntry:
         if into.src.status in CURRENT_STATUSES:
             update_member_count(commit, into.src_id)
     return topic
+
+
+def undo_decision(decision: Decision) -> list[MemoryEntry]:
+    """Undo the latest decision about a topic. A split is undone by merging the new topic back."""
+    account_id = decision.account_id
+    lock_topics(account_id)
+    new = _find_split_off(account_id, decision.entry_id)
+    if new is None:
+        return review.undo(decision)
+    lock_entries(account_id, [decision.entry_id, new])
+    lock_entry(account_id, decision.entry_id, decision.version)  # raises if it changed meanwhile
+    return [merge_topics(replace(decision, entry_id=new, version=None), decision.entry_id)]
+
+
+def _find_split_off(account_id: UUID, topic: UUID) -> UUID | None:
+    """Return the topic that the latest change of this one created, if that was a split."""
+    latest = MemoryVersion.objects.of(account_id).filter(entry_id=topic).order_by("-version")
+    changed = latest.first()
+    if changed is None or changed.event != Event.UPDATE or not changed.actor.startswith("user:"):
+        return None  # workers create and change several topics in one commit
+    created = MemoryVersion.objects.of(account_id).filter(
+        commit_id=changed.commit_id, version=1, state__kind=Kind.TOPIC
+    )
+    return created.exclude(entry_id=topic).values_list("entry_id", flat=True).first()
 
 
 def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:

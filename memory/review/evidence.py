@@ -10,8 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.security.pii import KINDS
-from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
+from memory.models import Finding, MemoryEntry, Triage
 from memory.review.merge import has_same_audience
+from memory.review.replaced_memories import load_replaced
 
 Kind = Finding.Kind
 CURRENT_STATUSES = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
@@ -79,7 +80,7 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     return ReviewEvidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
-        replaces=list_superseded(entry) if getattr(entry, "is_update", True) else [],
+        replaces=load_replaced(entry) if getattr(entry, "is_update", True) else [],
         others=others,
         twin=next((other for other in similar if has_same_audience(entry, other)), None),
         triage=triage,
@@ -87,19 +88,10 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     )
 
 
-def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
-    """Return the active memories that approval would supersede, by the edges of the proposal."""
-    edges = MemoryEdge.objects.of(entry.account_id).filter(
-        src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=MemoryEntry.Status.ACTIVE
-    )
-    return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
-
-
 def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
     """Return contradictions first, then duplicates, then similar memories. All are current.
 
-    Active memories that approval would supersede are left out. Approval does not supersede another
-    proposal.
+    Those that approval would supersede are left out.
     """
     now = timezone.now()
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
@@ -109,11 +101,7 @@ def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
         if each.other
         and each.other.status in CURRENT_STATUSES
         and all(end is None or end > now for end in (each.other.expires_at, each.other.valid_to))
-        and not (
-            each.kind == Kind.UPDATE
-            and each.details.get("said")
-            and each.other.status == MemoryEntry.Status.ACTIVE
-        )
+        and not (each.kind == Kind.UPDATE and each.details.get("said"))
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))
 

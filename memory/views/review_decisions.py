@@ -19,6 +19,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part
 from kmapp.web.success_messages import notify_success
 from memory.actions import review as verbs
+from memory.actions import topic_editing
 from memory.actions.record_versions import WITHHELD
 from memory.actions.review import Decision
 from memory.actions.review_leases import LeasedByOther, check_not_leased_by_other, release_lease
@@ -114,9 +115,12 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Undo the latest decision, if the URL still names the latest version."""
     version = parse_version(request.GET.get("version", ""))
-    _require_decision(request, get_entry_or_404(request, pk))
+    entry = get_entry_or_404(request, pk)
+    _require_decision(request, entry)
+    is_topic = entry.kind == MemoryEntry.Kind.TOPIC
+    undo_latest = topic_editing.undo_decision if is_topic else verbs.undo
     try:
-        verbs.undo(build_decision(request, pk, version))
+        undo_latest(build_decision(request, pk, version))
     except Conflict as error:
         if error.code == WITHHELD:
             raise

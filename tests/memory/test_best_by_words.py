@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, posting_packing, scan_method_choice
+from kmapp.search import bm25, common_terms, posting_packing, scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.posting_packing import pack_recent, purge_removed
@@ -103,3 +103,27 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     assert best.keys() <= {str(document) for document in allowed}
     matching = [str(pk) for pk in allowed if query and query <= set(texts[pk].split())]
     assert containing_all == sorted(matching, reverse=True)[:LIMIT]
+
+
+def test_common_terms_of_long_queries_are_not_searched(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {uuid7(): "tea cup milk", uuid7(): "tea cup", uuid7(): "tea"}
+    collection = Collection(account_id=acme.pk, name=str(uuid7())[:30])
+    query_terms = ["tea", "cup", "unknown", "milk"]
+    with acting(acme):
+        index_documents(acme.pk, collection.name, texts)
+        pack_recent(acme.pk, collection.name, at_least=1)
+        complete = load_weighted_terms(collection, query_terms)
+        monkeypatch.setattr(common_terms, "MAX_SEARCHED_TERMS", 3)
+        unlimited = load_weighted_terms(collection, query_terms)
+        monkeypatch.setattr(common_terms, "MAX_SEARCHED_TERMS", 2)
+        limited = load_weighted_terms(collection, query_terms)
+        within = AllowedObjects.from_ids(list(texts))
+        best = find_best_by_words(collection, limited, within=within, limit=LIMIT)
+    assert list(complete.idf) == ["unknown", "milk", "cup", "tea"]
+    assert unlimited == complete
+    assert (list(limited.idf), list(limited.common_idf)) == (["unknown", "milk", "cup"], ["tea"])
+    assert {**limited.idf, **limited.common_idf} == complete.idf
+    assert limited.packed.keys() == {"milk", "cup"}
+    assert list(best) == [str(document) for document in list(texts)[:2]]

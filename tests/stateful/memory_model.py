@@ -116,9 +116,20 @@ class Model:
         return True
 
     def _replaced_by(self, *memories: Memory) -> list[Memory]:
-        """Return the active memories that the proposals among these replace."""
-        ids = {memory.replaces for memory in memories if memory.now.status == "proposed"}
-        return [m for m in self.stored() if m.id in ids and m.now.status == "active"]
+        """Return the other memories and proposals that the proposals among these replace.
+
+        If that is a proposal, also those that it replaces.
+        """
+        replaced: list[Memory] = []
+        added = list(memories)
+        while added:
+            ids = {memory.replaces for memory in added if memory.now.status == "proposed"}
+            ids -= {memory.id for memory in (*memories, *replaced)}
+            added = [
+                m for m in self.stored() if m.id in ids and m.now.status in ("active", "proposed")
+            ]
+            replaced += added
+        return replaced
 
     def _activate(self, memory: Memory, replaced: list[Memory], commit: int, **values: Any) -> None:
         """Activate a memory, and supersede what it replaces."""
@@ -133,7 +144,7 @@ class Model:
         if new.now.status != "proposed" or into.now.status not in ("active", "proposed"):
             return False
         commit, text = next(_commits), new.now.text
-        replaced = [each for each in self._replaced_by(new, into) if each is not into]
+        replaced = self._replaced_by(new, into)
         new.change(commit, status="superseded")
         self._activate(into, replaced, commit, text=text)
         return True

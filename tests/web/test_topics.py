@@ -122,6 +122,31 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
     assert "Suggested" not in page(reviewer, "/topics/")
 
 
+def test_undo_of_a_split_restores_the_members(reviewer: Client, acme: Account) -> None:
+    whole = topic(acme, "Everything", 8)
+    with acting(acme):
+        ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
+        split = TopicSuggestion.objects.create(
+            account=acme, score=0.4, kind="split", topic=whole, members=[str(pk) for pk in ids[:3]]
+        )
+    reviewer.post(f"/topics/suggestions/{split.pk}/follow/")
+    assert count_members(acme, whole) == (5, 5)
+    undo = f"/memory/{whole.pk}/undo/"
+    assert reviewer.post(f"{undo}?version=1").status_code == 409
+    assert count_members(acme, whole) == (5, 5)
+    assert reviewer.post(f"{undo}?version=2").status_code == 302
+    assert count_members(acme, whole) == (8, 8)
+    assert reviewer.post(f"{undo}?version=3").status_code == 302, "undoing that splits it again"
+    assert count_members(acme, whole) == (5, 5)
+
+
+def count_members(account: Account, entry: MemoryEntry) -> tuple[int, int]:
+    """Return the number of members, and the number that the topic states."""
+    with acting(account):
+        number = member_edges(account.pk, entry.pk).count()
+    return number, makers.reload(entry).slots["member_count"]
+
+
 def test_topic_needs_no_vector_and_its_memory_has_another_page(
     reviewer: Client, acme: Account
 ) -> None:
