@@ -189,6 +189,9 @@ def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:
         cursor.execute(APPEND_COMMIT_SQL, values)
         row = cursor.fetchone()
     if row is None:
+        if signed is None and find_last_signed(account_id):  # signed and copied meanwhile
+            _append_commit(commit, accepts_loss=accepts_loss)
+            return
         raise describe_deviation(account_id, signed).error()
     commit.seq, commit.parent_hash, commit.commit_hash = row
     mark_inserted(commit)

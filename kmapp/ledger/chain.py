@@ -58,7 +58,7 @@ def build_hash_prefix(link: Link) -> str:
 @dataclass(frozen=True, slots=True)
 class ChainProblem:
     seq: int
-    kind: str  # "gap", "parent", "hash", "account" or "rewritten"
+    kind: str  # "gap", "parent", "hash", "account", "rewritten" or "checkpoint"
     message: str
 
 

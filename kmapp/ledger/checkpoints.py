@@ -145,11 +145,10 @@ def _copy_to_database(account_id: UUID) -> None:
 
 def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
     """Return the head of a chain that moved, or the first problem since the last checkpoint."""
-    signed_in_file = find_last_signed(account_id)
     with acting(account_id):
         signed = find_newest_checkpoint(account_id)
-        head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
-        if signed and signed_in_file is None:
+        before = head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
+        if isinstance(signed, Checkpoint):
             problem = ChainProblem(head.seq, "checkpoint", "was signed, but not in this file")
             return [SigningResult(account_id=account_id, head=head, problem=problem)]
         if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
@@ -160,5 +159,4 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         if first_problem := next(verify_links(links, after=head), None):
             return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-    before = signed_in_file.head if signed_in_file else EMPTY_CHAIN_HEAD
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]

@@ -38,9 +38,10 @@ WARNING: the database differs from the last signed checkpoint.
 
   {accounts}
 
-An older copy of the database was put back, or commits were deleted or replaced. These accounts are
-read-only. Run {command} fsck to see what is missing, and put the newest copy back. If
-there is none, accept this state with {command} accept_ledger.
+An older copy of the database was put back, commits were deleted or replaced, or CHECKPOINT_FILE is
+missing. These accounts are read-only. Run {command} fsck to see what is missing, and put the newest
+copy of the database or CHECKPOINT_FILE back. If there is none, accept this state with
+{command} accept_ledger.
 """
 NOT_STORED = "(shown only once, when it was created)"
 NO_OWNER = """\

@@ -42,8 +42,9 @@ def check_ledger() -> Iterator[DoctorFinding]:
     for chain in behind:
         yield error(
             f"account {chain.account_id} {chain}",
-            f"Run {settings.COMMAND} fsck and put the newest copy of the database back. If there is"
-            f" none, accept this state: {settings.COMMAND} accept_ledger.",
+            f"Run {settings.COMMAND} fsck, and put the newest copy of the database or"
+            " CHECKPOINT_FILE back. If there is none, accept this state:"
+            f" {settings.COMMAND} accept_ledger.",
         )
     broken = {chain.account_id for chain in behind}
     times = [

@@ -42,7 +42,7 @@ def operations(request: WebRequest) -> HttpResponse:
     if request.user.is_superuser:  # figures of all accounts are for the owner of the installation
         name = request.GET.get("period", "")
         period = PERIODS.get(name) or PERIODS[DEFAULT_PERIOD]
-        others = [each for each in list_deviations() if each.account_id != account_id]
+        others = list_deviations(besides=account_id)
         context |= {"others_behind": others, "copies": load_copy_status()}
         context |= {"charts": build_system_charts(period), "periods": PERIODS, "period": period}
     return render_part(request, "web/operations/index.html", "list", context)
