@@ -137,12 +137,14 @@ def _find_progress(comparison: ContextComparison, ids: Sequence[UUID]) -> tuple[
 
     Calls that were erased since the last run are no longer among the ids, so that the stored number
     would skip others. The comparison then continues after the last call that has a difference.
+    An erased call without inputs has no difference: only the number of calls shows its erasure.
     """
     if not comparison.done:
         return 0, 0
     rows = ContextDifference.objects.of(comparison.account_id).filter(comparison=comparison)
     compared = set(rows.values_list("report_id", flat=True))
-    if len(compared) + comparison.gone == comparison.done:
+    is_complete = len(compared) + comparison.gone == comparison.done
+    if is_complete and len(ids) >= comparison.total:
         return comparison.done, comparison.gone
     done = max((number for number, pk in enumerate(ids, start=1) if pk in compared), default=0)
     return done, done - len(compared.intersection(ids[:done]))

@@ -145,11 +145,15 @@ def test_call_that_is_recorded_late_does_not_stop_a_comparison(
     assert makers.count(ContextDifference, acme) == 2
 
 
+@pytest.mark.parametrize("has_inputs", [True, False])
 def test_erasure_between_runs_skips_no_other_call(
-    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, has_inputs: bool
 ) -> None:
     for user in ("ann", "ben", "cem"):
-        call(acme, talk(1), within=ArchiveScope(user_id=user))
+        newest = call(acme, talk(1), within=ArchiveScope(user_id=user))
+    if not has_inputs:
+        with acting(acme):
+            ContextInput.objects.of(acme).filter(report=newest.report_id).delete()
     comparison = agent.post("context/comparisons", {"right": {}}, 202)
     with monkeypatch.context() as short:
         short.setattr(comparisons, "BATCH", 1)
