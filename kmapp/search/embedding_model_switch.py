@@ -168,7 +168,8 @@ def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> 
     """
     former = list(EmbeddingModel.objects.filter(state=EmbeddingModel.State.ACTIVE))
     coverage = load_coverage(model)
-    if coverage.missing and not allow_incomplete:
+    is_active = model.state == EmbeddingModel.State.ACTIVE  # refused below
+    if coverage.missing and not allow_incomplete and not is_active:
         raise Conflict(
             f"{model} has no vector for {coverage.missing:,} of {coverage.texts:,} texts, which "
             "would be found by keyword only.",

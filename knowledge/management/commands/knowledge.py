@@ -16,6 +16,7 @@ from kmapp.errors import DomainError, Waiting
 from kmapp.management.account_lookup import get_account
 from kmapp.management.progress import Progress
 from kmapp.outbox.models import Delivery
+from kmapp.providers.active_models import models_in_use
 from kmapp.search.models import Vector
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.folder_sync import (
@@ -197,7 +198,9 @@ def _count_pending(source: KnowledgeSource) -> tuple[int, bool]:
         documents = KnowledgeDocument.objects.of(account_id).not_removed().filter(source=source)
         chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=source)
         vectors = Vector.objects.of(account_id).filter(
-            collection__startswith="knowledge.", state=Vector.State.PENDING
+            collection__startswith="knowledge.",
+            state=Vector.State.PENDING,
+            model__in=models_in_use(),  # no job embeds for a retired model
         )
         jobs = Delivery.objects.of(account_id).open().filter(event__topic__in=[READ, FETCH, EMBED])
         counts = count_querysets(
