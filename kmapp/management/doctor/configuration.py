@@ -86,10 +86,9 @@ def _check_host_names() -> Iterator[DoctorFinding]:
             "ALLOWED_HOSTS is empty: every request is refused", "List your host names in it."
         )
     if "*" in hosts:
-        yield warning(
-            "ALLOWED_HOSTS accepts any name, so links in e-mails can be forged",
-            "List your host names in it.",
-        )
+        # Links in e-mails lead to PUBLIC_URL if it is set.
+        effect = "" if settings.HAS_PUBLIC_URL else ", so links in e-mails can be forged"
+        yield warning(f"ALLOWED_HOSTS accepts any name{effect}", "List your host names in it.")
     if is_exposed() and hosts and set(hosts) <= LOCAL_NAMES:
         yield warning(
             "ALLOWED_HOSTS has only local names: requests by any other name get a 400",
