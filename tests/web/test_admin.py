@@ -18,6 +18,7 @@ from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.accounts.models import Account, AccountOwned, Membership, User
+from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Commit
 from kmapp.providers.models import EmbeddingModel
 from kmapp.web.admin.accounts import UserAdmin
@@ -63,6 +64,7 @@ def test_lists_show_only_rows_of_the_account_which_are_read_only(
     makers.member(rival, "rita", role="admin")
     fill(acme)
     fill(rival)
+    sign_all_heads()
     for model in MODELS:
         with subtests.test(model=model._meta.label):
             answer = superuser.get(address(model))
@@ -107,10 +109,12 @@ def test_other_accounts_are_hidden(superuser: Client, rival: Account) -> None:
 @pytest.mark.usefixtures("without_sidebar")
 def test_query_count(superuser: Client, acme: Account, subtests: pytest.Subtests) -> None:
     fill(acme)
+    sign_all_heads()
     few = {model: look(superuser, model) for model in MODELS}
     fill(acme, 12)  # two of them exist
     for i in range(5):
         makers.member(acme, f"m{i}", role="editor")
+    sign_all_heads()
     for model in MODELS:
         with subtests.test(model=model._meta.label):
             rows, queries = look(superuser, model)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings as project
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,7 +16,8 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.chain import ChainProblem, Head, compute_commit_hash
-from kmapp.ledger.models import Checkpoint, Commit, Seal
+from kmapp.ledger.models import Commit, Seal
+from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
 from kmapp.ledger.verify import STORED_BYTES, Claim, verify_claims
 from kmapp.runtime.cache_backend import valkey_cache
 from tests import makers
@@ -23,15 +25,16 @@ from tests.makers import missing
 from tests.web.pages import HTMX
 
 
-def sign(commit: Commit) -> None:
-    """Record a checkpoint of this commit."""
-    Checkpoint.objects.create(
-        account_id=commit.account_id,
+def sign(commit: Commit, commit_hash: str = "") -> None:
+    """Store a checkpoint of this commit, with its own hash or another one."""
+    statement = Statement(
+        account=commit.account_id,
         seq=commit.seq,
-        commit_hash=commit.commit_hash,
+        commit_hash=commit_hash or commit.commit_hash,
         created_at=timezone.now(),
-        key_id="k",
     )
+    key = load_signing_key(project.CHECKPOINT_KEY_FILE)
+    append_statements(project.CHECKPOINT_FILE, [sign_statement(key, statement)])
 
 
 def test_ledger_is_verified_on_its_page(reviewer: Client, acme: Account) -> None:
@@ -61,7 +64,7 @@ def test_newest_commits_of_a_long_ledger_are_verified(
     monkeypatch.setattr("kmapp.ledger.verify.MAX_COMMITS", 2)
     text = reviewer.post("/ledger/verify/").content.decode()
     assert missing(text, "2 commits checked.", f"only commits after {heads[-3].seq}") == []
-    makers.update(Checkpoint, acme, {}, commit_hash="0" * 64)
+    sign(signed, "0" * 64)
     assert "differs from the signed one" in reviewer.post("/ledger/verify/").content.decode()
 
 

@@ -163,8 +163,13 @@ def test_older_database_is_behind_its_checkpoint_until_the_file_is_replaced(
     assert "differs from the signed one" in str(later)
     assert_not_signed()
 
-    # Without any checkpoint, also in the database, nothing shows the loss.
+    # The database has a copy of the checkpoint of the other account only.
     settings.CHECKPOINT_FILE.rename(settings.CHECKPOINT_FILE.with_suffix(".before"))
+    [other] = list_deviations()
+    assert other.account_id != ledger.account.pk
+    assert "CHECKPOINT_FILE does not have it" in str(other)
+    # Without any checkpoint, also in the database, nothing shows the loss.
+    ledger.intruder.run("DELETE FROM ledger_checkpoint")
     assert list_deviations() == []
     call_command("checkpoint", stdout=StringIO())
     assert list_deviations() == []
