@@ -24,8 +24,8 @@ _INCOMPLETE_SQL = """
 SELECT d.document::text FROM search_indexeddocument d
  WHERE d.account_id = %s AND d.collection = %s AND CASE jsonb_typeof(d.terms)
    WHEN 'object' THEN d.length <> (
-     SELECT coalesce(sum(
-         CASE jsonb_typeof(t.frequency) WHEN 'number' THEN t.frequency::numeric END), 0)
+     SELECT coalesce(sum(CASE jsonb_typeof(t.frequency)
+         WHEN 'number' THEN t.frequency::numeric ELSE 'NaN' END), 0) -- NaN equals no length
        FROM jsonb_each(d.terms) AS t (term, frequency))
    ELSE true END
 """

@@ -50,10 +50,12 @@ def test_malformed_words_do_not_end_the_check(ledger: Ledger) -> None:
     pack_recent(ledger.account.pk, COLLECTION, at_least=1)
     with acting(ledger.account):
         rows = MemoryEntry.objects.of(ledger.account).order_by("pk")[:3]
-        malformed = dict(zip(("[1]", '"tea"', '{"tea": "much"}'), rows, strict=True))
+        extended = """terms || '{"tea bag": "much"}'"""
+        malformed = dict(zip(("'[1]'", "'\"tea\"'", extended), rows, strict=True))
     for terms, row in malformed.items():
         ledger.intruder.run(
-            "UPDATE search_indexeddocument SET terms = %s::jsonb WHERE document = %s", terms, row.pk
+            f"UPDATE search_indexeddocument SET terms = {terms} WHERE document = %s",  # noqa: S608
+            row.pk,
         )
     message = "its terms do not add up to its length"
     expected = {f"memory.memoryentry:{row.pk}": message for row in malformed.values()}
