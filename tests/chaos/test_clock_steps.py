@@ -175,9 +175,11 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
 def age_done_events(host: Host) -> None:
     """Age the finished jobs so that they are due for deletion in half an hour."""
     with psycopg.connect(host.chaos_server.postgres.url(database="host")) as server:
-        server.execute(
-            "UPDATE outbox_outboxevent SET created_at = now() - interval '7 days - 30 minutes'"
-        )
+        for table, column in (("outboxevent", "created_at"), ("delivery", "done_at")):
+            server.execute(
+                f"UPDATE outbox_{table} SET {column} = now() - interval '7 days - 30 minutes'"  # noqa: S608
+                f" WHERE {column} IS NOT NULL"
+            )
 
 
 def have_happened(jobs: Sequence[Jobs]) -> bool:
