@@ -4,11 +4,11 @@ from argparse import ArgumentTypeError
 
 
 def parse_count(text: str, *, least: int = 1) -> int:
-    """Return a number of at least `least`."""
+    """Return a whole number of at least `least`."""
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
-        raise ArgumentTypeError(f"{text!r} is not a number of at least {least}")
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return number

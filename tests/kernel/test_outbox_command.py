@@ -122,5 +122,5 @@ def test_purge_rejects_an_invalid_age() -> None:
 
 
 def test_list_rejects_a_negative_limit() -> None:
-    with pytest.raises(CommandError, match="is not a number of at least 0"):
+    with pytest.raises(CommandError, match="is not a whole number of at least 0"):
         command("list", "--limit=-1")

@@ -73,5 +73,5 @@ def test_reports_a_missing_memory(acme: Account) -> None:
 @pytest.mark.parametrize("limit", ["-1", "0", "many"])
 def test_limit_is_at_least_one(limit: str) -> None:
     for words in (("list",), ("search", "kiln")):
-        with pytest.raises(CommandError, match="is not a number of at least 1"):
+        with pytest.raises(CommandError, match="is not a whole number of at least 1"):
             run(*words, "--limit", limit)
