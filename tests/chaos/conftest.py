@@ -53,19 +53,29 @@ class ChaosServer:
 
 
 @contextmanager
-def connected_to(postgres: Postgres, database: str) -> Iterator[None]:
-    """Connect this process to a database of that server."""
+def connected_to(
+    postgres: Postgres, database: str, product: Product | None = None
+) -> Iterator[None]:
+    """Connect this process to a database of that server, and use the checkpoints of its product.
+
+    The product may copy its checkpoints into the database, which this process would miss in a file
+    of its own.
+    """
+    checkpoint_file = settings.CHECKPOINT_FILE
     entries = [settings.DATABASES[alias] for alias in ("default", "owner")]
     before = [(entry["HOST"], entry["NAME"]) for entry in entries]
     connections.close_all()
     for entry in entries:
         entry["HOST"], entry["NAME"] = str(postgres.sockets), database
+    if product:
+        settings.CHECKPOINT_FILE = product.checkpoint_file
     try:
         yield
     finally:
         connections.close_all()
         for entry, (host, name) in zip(entries, before, strict=True):
             entry["HOST"], entry["NAME"] = host, name
+        settings.CHECKPOINT_FILE = checkpoint_file
 
 
 @contextmanager
@@ -112,7 +122,8 @@ def product(
     chaos_server: ChaosServer, shared_product: Product, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Product]:
     """Yield the product; this process is connected to its database."""
-    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "whole"):
+    server = chaos_server.postgres
+    with django_db_blocker.unblock(), connected_to(server, "whole", shared_product):
         yield shared_product
 
 
@@ -132,7 +143,7 @@ def separate_product(
     def create(**more: str) -> Iterator[tuple[Product, Account]]:
         name = f"apart_{next(_numbers)}"
         product = chaos_server.product(name, **more)
-        with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name):
+        with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name, product):
             account = makers.account("Acme")
             product.key = makers.key(account)[1]
             try:

@@ -64,6 +64,11 @@ class Product:
     def valkey(self) -> Valkey:
         return Valkey(self.home / "valkey", self.home / "valkey.sock", self.log("valkey"))
 
+    @property
+    def checkpoint_file(self) -> Path:
+        default = self.home / "checkpoints" / "checkpoints.ndjson"
+        return Path(self.extra_environment.get("CHECKPOINT_FILE", default))
+
     def log(self, name: str) -> Path:
         return self.home / f"{name}.log"
 

@@ -115,7 +115,7 @@ def host(
     """Yield a running product with rows whose retention is one day."""
     clock, chaos_server = stepping
     product = chaos_server.product("host", **clock.environment(), **faketime.PYTHON)
-    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "host"):
+    with django_db_blocker.unblock(), connected_to(chaos_server.postgres, "host", product):
         account = makers.account("Acme")
         product.key = makers.key(account)[1]
         product.ensure_running("valkey", "provider", "web", "worker")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
@@ -56,7 +58,7 @@ WHERE NOT granted AND usename = %s AND pg_stat_activity.datname = current_databa
 
 @pytest.fixture
 def first(chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
-    """Connect this process to a database of the first release."""
+    """Connect this process to a database of the first release, and use its checkpoints."""
     name, roles = "first", embedded.ROLES
     provision(
         chaos_server.postgres.url(),
@@ -67,6 +69,8 @@ def first(chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker) -> Iter
     dump = gzip.decompress((FIRST / "kmapp.sql.gz").read_bytes())
     with psycopg.connect(chaos_server.postgres.url(roles["owner"], name), autocommit=True) as owner:
         owner.execute(dump)
+    settings.CHECKPOINT_FILE.parent.mkdir(parents=True)
+    shutil.copyfile(FIRST / "checkpoints.ndjson", settings.CHECKPOINT_FILE)
     with django_db_blocker.unblock(), connected_to(chaos_server.postgres, name):
         yield chaos_server.postgres
     chaos_server.drop(name)
