@@ -6,23 +6,33 @@ from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 from django.test import Client
+from django.utils import timezone
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.database.backup.restore import restore_checkpoints
 from kmapp.errors import ReadOnly
-from kmapp.ledger.chain_deviations import find_deviation, list_deviations
+from kmapp.ledger.chain_deviations import find_deviation, find_last_signed, list_deviations
 from kmapp.ledger.checkpoint_copies import FileCopy
 from kmapp.ledger.checkpoint_copy_thread import CopyThread
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
+from kmapp.ledger.signing import (
+    Statement,
+    append_statements,
+    get_public_keys_path,
+    load_signing_key,
+    sign_statement,
+)
 from tests import makers
 from tests.databases import clone, drop, use_database
 from tests.makers import missing
@@ -169,6 +179,48 @@ def test_account_without_its_checkpoint_file_is_read_only(
     CheckpointThread().run_once()
     assert agent.get("/v1/memory/verify").json()["ok"] is True
     assert fsck()["problems"] == []
+
+
+@pytest.mark.parametrize("module", ["actions", "chain_deviations"])
+def test_checkpoint_signed_and_copied_after_the_file_was_read_is_not_missing(
+    acme: Account, agent: Client, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    call_command("checkpoint", stdout=StringIO())
+    is_first = [True]
+    monkeypatch.setattr(
+        f"kmapp.ledger.{module}.find_last_signed",
+        lambda account_id: None if is_first and is_first.pop() else find_last_signed(account_id),
+    )
+    if module == "actions":
+        assert write(agent, "The tea room opens at nine.").status_code == 201
+    else:
+        assert find_deviation(acme.pk) is None
+    assert not is_first
+
+
+def test_restore_adds_checkpoints_of_accounts_that_the_file_lacks(
+    committed: str, acme: Account, tmp_path: Path
+) -> None:
+    CheckpointThread().run_once()
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    call_command("backup", str(tmp_path / "kmapp.zip"), stdout=StringIO())
+    settings.CHECKPOINT_FILE.unlink()
+    other = Statement(account=UUID(int=1), seq=1, commit_hash="ab", created_at=timezone.now())
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+    append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, other)])
+    line = settings.CHECKPOINT_FILE.read_bytes()
+
+    def restore() -> bool:
+        return restore_checkpoints(
+            tmp_path / "kmapp.zip",
+            checkpoints_path=settings.CHECKPOINT_FILE,
+            keys_path=get_public_keys_path(settings.CHECKPOINT_KEY_FILE),
+        )
+
+    assert restore()
+    assert settings.CHECKPOINT_FILE.read_bytes() == line + signed
+    assert not restore(), "nothing is added twice"
+    assert settings.CHECKPOINT_FILE.read_bytes() == line + signed
 
 
 @pytest.mark.promise(46)
