@@ -215,8 +215,8 @@ def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     """Return the versions that the latest decision about this memory created.
 
     These are all versions of its commit, unless a worker, an agent or a bulk run decided about many
-    memories in it: then they are those of this memory and of the memories that it superseded, or
-    those of the memory that superseded it, and of all that this one superseded.
+    memories in it: then they are those of this memory, of the approved ones that superseded it, and
+    of all memories that these superseded.
     """
     account_id, commit_id = entry.account_id, entry.commit_id
     in_commit = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -75,12 +76,14 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
-    triage, others = getattr(entry, "triage", None), _list_similar(rows)
+    replaces = load_replaced(entry) if getattr(entry, "is_update", True) else []
+    triage = getattr(entry, "triage", None)
+    others = _list_similar(rows, {each.pk for each in replaces})
     similar = [each.other for each in others if each.other]
     return ReviewEvidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
-        replaces=load_replaced(entry) if getattr(entry, "is_update", True) else [],
+        replaces=replaces,
         others=others,
         twin=next((other for other in similar if has_same_audience(entry, other)), None),
         triage=triage,
@@ -88,10 +91,10 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     )
 
 
-def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
+def _list_similar(findings: Sequence[Finding], replaced: Collection[UUID]) -> list[Finding]:
     """Return contradictions first, then duplicates, then similar memories. All are current.
 
-    Those that approval would supersede are left out.
+    Those that approval would supersede are left out, except contradictions.
     """
     now = timezone.now()
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
@@ -101,7 +104,7 @@ def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
         if each.other
         and each.other.status in CURRENT_STATUSES
         and all(end is None or end > now for end in (each.other.expires_at, each.other.valid_to))
-        and not (each.kind == Kind.UPDATE and each.details.get("said"))
+        and (each.kind == Kind.CONTRADICTION or each.other.pk not in replaced)
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))
 

@@ -33,11 +33,11 @@ def statuses(entries: list[MemoryEntry]) -> list[str]:
 def test_replaced_proposal_leaves_the_queue(
     reviewer: Client, acme: Account, chain: list[MemoryEntry]
 ) -> None:
-    _, update, correction = chain
+    old, update, correction = chain
+    common = {"account": acme, "entry": correction, "details": {"said": True}}
     with acting(acme):
-        Finding.objects.create(
-            account=acme, entry=correction, other=update, kind="update", details={"said": True}
-        )
+        Finding.objects.create(other=update, kind="update", **common)
+        Finding.objects.create(other=old, kind="duplicate", **common)
     answer = reviewer.get(f"/review/?at={correction.pk}")
     assert answer.context["evidence"].replaces == chain[:2]
     assert missing(html(answer), "Would replace", "Refunds take 9 days.") == []
