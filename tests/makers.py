@@ -1,8 +1,10 @@
 """State for tests, created with the product's own actions."""
 
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from typing import Any, TypeVar
 
+from django.core.management import call_command
 from django.db.models import Manager, Model
 from django.test import Client
 from rest_framework.test import APIClient
@@ -204,3 +206,8 @@ def settle(seconds: float = 60) -> int:
             errors = Delivery.objects.of(account_id).exclude(last_error="")
             assert not errors.exists(), list(errors.values_list("handler", "last_error"))
     return tried
+
+
+def check_ledger() -> None:
+    """Raise CommandError if fsck reports a problem."""
+    call_command("fsck", stdout=StringIO())

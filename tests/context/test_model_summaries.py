@@ -29,7 +29,7 @@ from tests.agent import Agent
 from tests.context.builders import call, talk
 from tests.context.test_erased_results import erase_all
 from tests.fake_provider import FakeProvider
-from tests.memory.chat_model import configure_chat, run_due_jobs
+from tests.memory.chat_model import run_due_jobs
 from tests.race import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("low_threshold")
@@ -45,12 +45,6 @@ GOOD_ZH = "这是陶艺坊的手册，讲花园和窑炉。" * 13
 
 def reply_with(provider: FakeProvider, summary: str) -> None:
     provider.become(reply=json.dumps({"summary": summary}, ensure_ascii=False))
-
-
-@pytest.fixture
-def chat(settings: Settings, provider: FakeProvider) -> FakeProvider:
-    configure_chat(settings, provider)
-    return provider
 
 
 def send(agent: Agent, text: str = LONG) -> Any:
