@@ -208,6 +208,13 @@ def settle(seconds: float = 60) -> int:
     return tried
 
 
+def run_command(name: str, *words: Any, **options: Any) -> str:
+    """Run a management command; return what it prints."""
+    out = StringIO()
+    call_command(name, *map(str, words), stdout=out, stderr=StringIO(), **options)
+    return out.getvalue()
+
+
 def check_ledger() -> None:
     """Raise CommandError if fsck reports a problem."""
-    call_command("fsck", stdout=StringIO())
+    run_command("fsck")
