@@ -43,11 +43,7 @@ COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth 
 PERIODS = (1, 7, 30, 90, 365)
 MAX_DAYS = 92  # of charts with one column a day
 MIN_DAYS = 7  # of charts that have one value a day
-TITLES = {
-    "hour": _("Tokens per hour"),
-    "day": _("Tokens per day"),
-    "week": _("Tokens per week"),
-}
+TITLES = {"hour": _("Tokens per hour"), "day": _("Tokens per day"), "week": _("Tokens per week")}
 TABS: Mapping[str, str | Promise] = {
     "section": _("By section"),
     "session": _("By session"),

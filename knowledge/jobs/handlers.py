@@ -45,10 +45,7 @@ def read(jobs: Sequence[Job]) -> None:
 
 
 @register_handler(
-    FETCH,
-    name="knowledge.handlers.fetch",
-    queue="extraction",
-    on_permanent_failure=_mark_failed,
+    FETCH, name="knowledge.handlers.fetch", queue="extraction", on_permanent_failure=_mark_failed
 )
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:

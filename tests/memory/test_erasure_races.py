@@ -19,12 +19,7 @@ from memory.actions.apply_extraction import finish
 from memory.actions.entry_locks import lock_entry
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.topic_editing import merge_topics, split_topic
-from memory.actions.topic_growth import (
-    GrowthResult,
-    TopicChange,
-    create_member_edges,
-    member_edges,
-)
+from memory.actions.topic_growth import GrowthResult, TopicChange, create_member_edges, member_edges
 from memory.actions.write_entries import propose_update, write_batch
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge

@@ -110,7 +110,4 @@ def _measure_database() -> dict[str, float]:
         "SELECT pg_database_size(current_database()), (SELECT coalesce(sum(pg_relation_size("
         "indexrelid)), 0) FROM pg_index)"
     )
-    return {
-        "database_megabytes": database / MEGABYTE,
-        "index_megabytes": float(indexes) / MEGABYTE,
-    }
+    return {"database_megabytes": database / MEGABYTE, "index_megabytes": float(indexes) / MEGABYTE}
