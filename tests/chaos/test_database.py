@@ -148,9 +148,7 @@ def test_database_crash_loses_no_acknowledged_write(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
         f" healthy after {back:.1f} s"
     )
-    seconds_until(
-        lambda: not product.count_pending_embeddings(), 120
-    )  # the worker has recovered, too
+    seconds_until(lambda: not product.count_pending_embeddings(), 120)  # the worker recovers, too
 
 
 def _crash(chaos_server: ChaosServer) -> None:
