@@ -88,7 +88,6 @@ def costs(request: WebRequest) -> HttpResponse:
         "by": by,
         "noun": NOUNS[by],
         "tabs": TABS,
-        "period": period,
         "totals": totals_,
         "per_call": totals_.tokens // totals_.calls if totals_.calls else 0,
         "calls_of_period": build_calls_url(period),
