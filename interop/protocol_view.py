@@ -13,8 +13,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from interop import native_client
 from interop.native_client import NativeError, NativeResponse, NativeView
 from kmapp.api.errors import build_refusal, render_refusal, translate_error
-from kmapp.api.strict_json import RefusedJSON, parse
-from kmapp.errors import Invalid
+from kmapp.api.parsers import parse_body
 
 PAGE = 200  # memories; the most that a native list returns at once
 MAX_ATTEMPTS = 5  # to forget memories that others change meanwhile
@@ -64,14 +63,7 @@ class ProtocolView(View):
 
     def body(self) -> dict[str, Any]:
         """Return the JSON body of the request; an empty body is an empty object."""
-        if not self.request.body:
-            return {}
-        try:
-            return parse(self.request.body)
-        except RefusedJSON as error:
-            message = f"The body {error.reason}." if not error.path else f"{error}."
-            issue = {"path": error.path, "message": error.reason}
-            raise Invalid(message, issues=[issue]) from None
+        return parse_body(self.request.body) if self.request.body else {}
 
     def post_native(
         self,

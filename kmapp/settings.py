@@ -75,7 +75,6 @@ INSTALLED_APPS = [
     "csp",
     "django_filters",
     "django_htmx",
-    "django_tables2",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "rest_framework",

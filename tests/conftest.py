@@ -18,7 +18,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
 from pytest_django.plugin import blocking_manager_key
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, User
+from kmapp.outbox.models import Delivery
 from kmapp.providers import breaker
 from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
@@ -31,6 +33,8 @@ from tests import makers, process_caches
 from tests.databases import clone, drop, make_template, temporary_database, use_database
 from tests.embedder import CachingEmbeddingServer
 from tests.fake_provider import FakeProvider
+from tests.kernel.fsck.tampering import Intruder, intrude
+from tests.memory.chat_model import configure_chat
 from tests.web.browser import served
 
 pytest_plugins = ["pytester", "tests.promises.plugin", "tests.schedule"]
@@ -172,6 +176,20 @@ def _create_account(request: pytest.FixtureRequest, name: str) -> Account:
 
 
 @pytest.fixture
+def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
+    """Commit to the database of this module, and leave no jobs that other tests would run."""
+    yield
+    with acting(acme):
+        Delivery.objects.of(acme).delete()
+
+
+@pytest.fixture
+def intruder(committed: str) -> Iterator[Intruder]:
+    with intrude(committed) as intruder:
+        yield intruder
+
+
+@pytest.fixture
 def alice(acme: Account) -> User:
     return _create_member(acme, "alice", role="editor")
 
@@ -234,3 +252,10 @@ def provider(settings: Settings) -> Iterator[FakeProvider]:
         settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = fake.url
         yield fake
     breaker.clear_breakers()
+
+
+@pytest.fixture
+def chat(settings: Settings, provider: FakeProvider) -> FakeProvider:
+    """Return the provider, configured as the chat model."""
+    configure_chat(settings, provider)
+    return provider

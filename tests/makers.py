@@ -1,8 +1,11 @@
 """State for tests, created with the product's own actions."""
 
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from typing import Any, TypeVar
 
+from django.core.management import call_command
+from django.db import connection
 from django.db.models import Manager, Model
 from django.test import Client
 from rest_framework.test import APIClient
@@ -204,3 +207,24 @@ def settle(seconds: float = 60) -> int:
             errors = Delivery.objects.of(account_id).exclude(last_error="")
             assert not errors.exists(), list(errors.values_list("handler", "last_error"))
     return tried
+
+
+def explain(account: Account, sql: str, *avoided: str) -> str:
+    """Return the plan of a statement without scans, or what else is cheap over so few rows."""
+    with acting(account), connection.cursor() as cursor:
+        for kind in avoided or ("seqscan",):
+            cursor.execute(f"SET LOCAL enable_{kind} = off")
+        cursor.execute("EXPLAIN " + sql)
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+def run_command(name: str, *words: Any, **options: Any) -> str:
+    """Run a management command; return what it prints."""
+    out = StringIO()
+    call_command(name, *map(str, words), stdout=out, stderr=StringIO(), **options)
+    return out.getvalue()
+
+
+def check_ledger() -> None:
+    """Raise CommandError if fsck reports a problem."""
+    run_command("fsck")

@@ -1,7 +1,6 @@
 """Rows that someone changed in the database: less common responses, and the next change."""
 
 import json
-from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
@@ -25,13 +24,6 @@ pytestmark = pytest.mark.usefixtures("module_commits")
 
 TEXT = "The spare key of the workshop is in the blue box."
 OWNER = {"user_id": "ana"}
-
-
-@pytest.fixture
-def intruder(committed: str) -> Iterator[Intruder]:
-    writer = Intruder(committed)
-    yield writer
-    writer.connection.close()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from kmapp.ledger.verified_commit_cache import commit_cache
 from tests import makers
 from tests.agent import Agent
 from tests.databases import clone, drop, use_database
-from tests.kernel.fsck.tampering import Intruder
+from tests.kernel.fsck.tampering import Intruder, intrude
 from tests.kernel.test_older_store import fsck
 from tests.promises.plugin import RecordFigure
 from tests.sealed_reads import assert_withheld, edited, read
@@ -96,13 +96,6 @@ EDITS: dict[str, Edit] = {
 }
 OLDER_STORE = "older copy of the store"
 OWNERS = {"owner": {"user_id": "bob"}}
-
-
-@contextmanager
-def intrude(committed: str) -> Iterator[Intruder]:
-    writer = Intruder(committed)
-    yield writer
-    writer.connection.close()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Rows that someone changed in the database are withheld from agents with `verify_on_read`."""
 
 import json
-from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import pytest
@@ -45,13 +44,6 @@ pytestmark = pytest.mark.usefixtures("module_commits")
 TEXT = "The spare key of the workshop is in the blue box."
 OWNER = {"user_id": "ana"}
 GUIDE = "# Keys\n\nThe spare key is in the blue box.\n\n# Doors\n\nThe back door stays shut.\n"
-
-
-@pytest.fixture
-def intruder(committed: str) -> Iterator[Intruder]:
-    writer = Intruder(committed)
-    yield writer
-    writer.connection.close()
 
 
 @pytest.fixture

@@ -4,19 +4,15 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from uuid import UUID
 
-from django.db.models import Value
-from django.db.models.functions import Coalesce, Left, NullIf
-
 from context.archives.passage_splitting import split_passages
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.outbox.registry import RetryLater
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_sources import register_source
+from kmapp.search.embedding_sources import load_examples, register_source
 from kmapp.search.passage_templates import Passage, Template
 
-EXAMPLE = 80  # characters
 MAX_SECONDS = 60  # until no further archive of a job is started
 MAX_PARTS = 500  # passages of one result; the rest is found by terms only
 
@@ -42,10 +38,8 @@ def _findable(account_id: UUID) -> ArchiveQuerySet:
 
 
 def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
-    """Return recent archives with their query or the start of their result."""
-    rows = _findable(account_id).order_by("-created_at", "-pk")
-    text = Coalesce(NullIf("query_summary", Value("")), Left("result_full", EXAMPLE))
-    return dict(rows.values_list("pk", text)[:number])
+    rows = _findable(account_id)
+    return load_examples(rows, number, title="query_summary", text="result_full")
 
 
 @register_source(COLLECTION, findable=_findable, examples=_examples)

@@ -186,9 +186,6 @@ def delete_unshared_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
     if not holders:
         return
     extend_statement_timeout(connection, FULL_SCAN)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            UNSHARED_BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
-        )
-        bodies = [row[0] for row in cursor.fetchall()]
+    values = {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
+    bodies = [pk for (pk,) in fetch_all(UNSHARED_BODIES, values)]
     ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()

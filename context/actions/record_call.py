@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from context.actions.archives import store_archives
@@ -30,6 +29,7 @@ from context.models import (
 )
 from context.reports.call_part_digests import body_digest, encode_json
 from context.reports.call_report import SECTIONS, calculate_cost, list_called_tools, tokens_by_tool
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json
 
@@ -175,9 +175,8 @@ def store_bodies(
     which goes by that day, does not delete it at the same time.
     """
     today = timezone.now().date()
-    with connection.cursor() as cursor:  # an array, because hundreds of query parameters are slower
-        cursor.execute(_EXISTING, [account_id, list(values)])
-        existing = dict(cursor.fetchall())
+    # An array, because hundreds of query parameters are slower.
+    existing = dict(fetch_all(_EXISTING, [account_id, list(values)]))
     stale = [pk for pk, day in existing.items() if day < today]
     if stale:
         locked = ContextBody.objects.of(account_id).filter(pk__in=stale).select_for_update()

@@ -23,11 +23,7 @@ urlpatterns = [
     path("v1/context/assemble", calls.Assemble.as_view(), name="api_assemble"),
     path("v1/context/reports", calls.Reports.as_view(), name="api_reports"),
     path("v1/context/reports/<uuid:pk>", calls.OneReport.as_view(), name="api_report"),
-    path(
-        "v1/context/reports/<uuid:pk>/replay",
-        replays.Replay.as_view(),
-        name="api_report_replay",
-    ),
+    path("v1/context/reports/<uuid:pk>/replay", replays.Replay.as_view(), name="api_report_replay"),
     path(
         "v1/context/reports/<uuid:pk>/outcome",
         calls.ReportOutcome.as_view(),

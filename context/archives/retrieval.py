@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from context.archives.placeholders import passages_header
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active_models import active_model
 from kmapp.search.allowed_objects import AllowedObjects, Collection
@@ -173,14 +173,13 @@ def _cosines(account_id: UUID, pk: UUID, query_vector: QueryVector | None) -> di
     """Return the cosine of each passage that has a vector. Inside `acting`."""
     if query_vector is None:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT part, 1 - ({query_vector.distance_sql}) FROM search_vector "  # noqa: S608 - ours
-            "WHERE account_id = %s AND model_id = %s AND collection = %s AND object_id = %s "
-            "AND state = 'READY'",
-            [query_vector.literal, account_id, query_vector.model.pk, COLLECTION, pk],
-        )
-        return dict(cursor.fetchall())
+    rows = fetch_all(
+        f"SELECT part, 1 - ({query_vector.distance_sql}) FROM search_vector "  # noqa: S608 - ours
+        "WHERE account_id = %s AND model_id = %s AND collection = %s AND object_id = %s "
+        "AND state = 'READY'",
+        [query_vector.literal, account_id, query_vector.model.pk, COLLECTION, pk],
+    )
+    return dict(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

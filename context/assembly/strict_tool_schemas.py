@@ -43,9 +43,7 @@ def normalise_schema(schema: Mapping[str, Any]) -> StrictSchema:
     if not conversion.obstacles or "$ref" not in str(body):
         result = body
     return StrictSchema(
-        schema=result,
-        strict=not conversion.obstacles,
-        obstacles=tuple(conversion.obstacles),
+        schema=result, strict=not conversion.obstacles, obstacles=tuple(conversion.obstacles)
     )
 
 

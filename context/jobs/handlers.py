@@ -18,26 +18,13 @@ from context.models import ContextComparison, ContextSummary, ExtractiveReason, 
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
-from kmapp.search.embed_objects import is_about_these
-
-PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
+from kmapp.search.embed_objects import PROVIDER_PAUSE, embed_objects_of, list_job_errors
 
 
 @register_handler(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
-    archives = sorted({UUID(job.payload["archive"]) for job in jobs})
-    try:
-        failed = embed_archives(jobs[0].account_id, archives)
-    except ProviderError as error:
-        if isinstance(error, Faulted) and is_about_these(jobs, archives):
-            raise  # the texts may be the cause: after some attempts the jobs fail for review
-        # The provider is unavailable: retry without counting an attempt.
-        raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
-    return {
-        job.id: failed[archive]
-        for job in jobs
-        if (archive := UUID(job.payload["archive"])) in failed
-    }
+    failed = embed_objects_of(jobs, "archive", embed_archives)
+    return list_job_errors(jobs, "archive", failed)
 
 
 def _fail_comparison(job: Job) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.db import connection
-
+from kmapp.database.raw_sql import fetch_all
 from memory.models import Judgement, Viewer
 from memory.retrieval.learning.questions import Label, register_labels
 
@@ -33,9 +32,7 @@ def list_labels_of_calls(account_id: UUID, limit: int) -> Iterator[Label]:
     The memories in a successful call are relevant to its question, those in a failed one are not;
     the latest rating of a memory in the conversation has priority.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_LABELS, [account_id, limit])
-        rows = cursor.fetchall()
+    rows = fetch_all(_LABELS, [account_id, limit])
     for query, user, agent, app, run, scope, entry_id, is_relevant, is_rated, at in rows:
         viewer = Viewer(user_id=user, agent_id=agent, app_id=app, run_id=run, scope=scope)
         source = Judgement.Source.FEEDBACK if is_rated else Judgement.Source.CALL

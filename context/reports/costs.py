@@ -10,11 +10,11 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from context.models import ContextSettings
 from context.reports.call_report import MILLION, SECTIONS
+from kmapp.database.raw_sql import fetch_all
 
 MAX_CALLS = 10_000  # the newest ones of a period with more
 DEFAULT_DAYS, MAX_DAYS = 30, 365
@@ -117,9 +117,7 @@ class Period:
             "bucket": self.bucket,
             "zone": timezone.get_current_timezone_name(),
         }
-        with connection.cursor() as cursor:
-            cursor.execute(CALLS + query, {**values, **more})
-            return list(cursor.fetchall())
+        return fetch_all(CALLS + query, {**values, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,6 @@ def archives(request: WebRequest) -> HttpResponse:
         "filter": filtered,
         "page": paginate(request, filtered.qs),
         "narrowed": filtered.is_narrowed,
-        "settings": settings,
         "due": expired_archives(account_id, settings.retention_days).count(),
         "first_command": format_api_command(request, "context:api_results", FIRST_RESULT),
     }

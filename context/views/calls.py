@@ -34,11 +34,7 @@ from memory.models import Viewer
 
 FIRST_CALL = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
 LARGEST_TOOLS = 10
-PAGES = {
-    "memory": "memory:entry",
-    "lore": "knowledge:lore_entry",
-    "rules": "rules:rule",
-}
+PAGES = {"memory": "memory:entry", "lore": "knowledge:lore_entry", "rules": "rules:rule"}
 MAX_CHARACTERS = 4_000  # characters of one part on the page
 
 

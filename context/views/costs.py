@@ -43,11 +43,7 @@ COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth 
 PERIODS = (1, 7, 30, 90, 365)
 MAX_DAYS = 92  # of charts with one column a day
 MIN_DAYS = 7  # of charts that have one value a day
-TITLES = {
-    "hour": _("Tokens per hour"),
-    "day": _("Tokens per day"),
-    "week": _("Tokens per week"),
-}
+TITLES = {"hour": _("Tokens per hour"), "day": _("Tokens per day"), "week": _("Tokens per week")}
 TABS: Mapping[str, str | Promise] = {
     "section": _("By section"),
     "session": _("By session"),
@@ -92,7 +88,6 @@ def costs(request: WebRequest) -> HttpResponse:
         "by": by,
         "noun": NOUNS[by],
         "tabs": TABS,
-        "period": period,
         "totals": totals_,
         "per_call": totals_.tokens // totals_.calls if totals_.calls else 0,
         "calls_of_period": build_calls_url(period),

@@ -1,8 +1,8 @@
 """Daily figures of calls and of the tokens that assembly saved, and their charts."""
 
-from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.database.raw_sql import fetch_all
 from kmapp.web.statistics.daily import DailyChart, Day, Figures, daily_figures
 
 # The largest size before a decision is the size of the call before anything was removed.
@@ -25,7 +25,5 @@ SELECT count(*), coalesce(sum(total), 0), coalesce(sum(greatest(0, before - tota
     DailyChart(name="calls", title=_("Calls per day"), series={"calls": _("calls")}),
 )
 def count_calls(day: Day) -> Figures:
-    with connection.cursor() as cursor:
-        cursor.execute(TOTALS, [day.account_id, day.start, day.end])
-        calls, tokens, saved = cursor.fetchone()
+    [(calls, tokens, saved)] = fetch_all(TOTALS, [day.account_id, day.start, day.end])
     return {"calls": calls, "call_tokens": int(tokens), "tokens_saved": int(saved)}

@@ -25,7 +25,6 @@ def variants(request: WebRequest) -> HttpResponse:
         "form": form,
         "rows": [_row(result, settings, period) for result in results],
         "totals": calculate_totals(period),
-        "settings": settings,
         "shares": settings.variants.items(),
         "narrowed": bool(period.agent_id or period.model),
         "has_outcomes": any(result.success.total for result in results),

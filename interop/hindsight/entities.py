@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 from drf_spectacular.utils import extend_schema
 
 from interop.hindsight.base_views import BankReport
 from kmapp.accounts.models import Account
+from kmapp.database.ids import parse_uuid
 from kmapp.errors import NotFound
 from kmapp.ledger.read_verification import withhold_mismatches
 from memory.models import EntryQuerySet
@@ -63,17 +64,10 @@ class OneEntity(EntityReport):
     def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
         for name, mentions in self.count_entities(entries):
             output = self.serialize_entity(name, mentions)
-            if output["id"] == str(_uuid(parts["entity"])):
+            if output["id"] == str(parse_uuid(parts["entity"])):
                 rows = entries.filter(entities__contains=[name]).order_by("-created_at")
                 newest = list(rows.with_verify_on_read(self.account)[:20])
                 sealed = withhold_mismatches(self.account, newest)
                 texts = [{"text": row.content, "mentioned_at": row.created_at} for row in sealed]
                 return {**output, "observations": texts}
         raise NotFound("Entity not found.")
-
-
-def _uuid(value: str) -> UUID | None:
-    try:
-        return UUID(value)
-    except ValueError:
-        return None

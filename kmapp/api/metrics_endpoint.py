@@ -39,9 +39,7 @@ class OutboxCollector(Collector):
             "kmapp_outbox_deliveries", "Deliveries not done.", labels=["handler", "state"]
         )
         oldest = GaugeMetricFamily(
-            "kmapp_outbox_oldest_seconds",
-            "Age of the oldest pending delivery.",
-            labels=["handler"],
+            "kmapp_outbox_oldest_seconds", "Age of the oldest pending delivery.", labels=["handler"]
         )
         lag: dict[str, float] = defaultdict(float, embedding=0)
         for handler, waiting, running, dead, seconds in load_outbox_depth():

@@ -20,9 +20,14 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        try:
-            return parse(stream.read())
-        except RefusedJSON as refused:
-            message = f"The body {refused.reason}." if not refused.path else f"{refused}."
-            issue = {"path": refused.path, "message": refused.reason}
-            raise Invalid(message, issues=[issue]) from None
+        return parse_body(stream.read())
+
+
+def parse_body(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in a body, or raise Invalid."""
+    try:
+        return parse(body)
+    except RefusedJSON as refused:
+        message = f"The body {refused.reason}." if not refused.path else f"{refused}."
+        issue = {"path": refused.path, "message": refused.reason}
+        raise Invalid(message, issues=[issue]) from None

@@ -27,6 +27,7 @@ from kmapp.api.object_uris import choose_scheme, is_from_aionis
 from kmapp.api.throttles import Budget, client_address, count_request
 from kmapp.api.unknown_field_warnings import check_unknown_fields, find_warnings
 from kmapp.api.variant_header import get_requested_variant
+from kmapp.database.ids import parse_uuid
 from kmapp.errors import Conflict, Denied, DomainError, Unavailable
 from kmapp.ledger.read_verification import WithheldResults, collect_withheld
 from kmapp.notifications.kernel_notifications import report_refusal
@@ -226,11 +227,8 @@ def find_repeated_id(request: Request) -> str | None:
 
     aionis-sdk repeats a POST after an error with the same request ID, by default a UUID.
     """
-    try:
-        request_id = UUID(request.headers.get("X-Request-Id", ""))
-    except ValueError:
-        return None
-    return f"x-request-id:{request_id}" if is_from_aionis(request) else None
+    request_id = parse_uuid(request.headers.get("X-Request-Id", ""))
+    return f"x-request-id:{request_id}" if request_id and is_from_aionis(request) else None
 
 
 def check_account(request: Request, principal: KeyPrincipal) -> None:

@@ -15,6 +15,14 @@ def uuid7() -> UUID:
     return value
 
 
+def parse_uuid(text: str) -> UUID | None:
+    """Return the UUID in a text, or None if it is not one."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def first_uuid7(moment: datetime) -> UUID:
     """Return the smallest UUIDv7 of this millisecond, as a bound for ranges of keys."""
     milliseconds = int(moment.timestamp() * 1000)

@@ -11,12 +11,7 @@ from kmapp.accounts.models import User
 from kmapp.database.ids import uuid7
 from kmapp.database.raw_sql import fetch_all
 from kmapp.notifications.kinds import EventKind, find_kind
-from kmapp.notifications.models import (
-    NEVER,
-    Notification,
-    NotificationRead,
-    NotificationSettings,
-)
+from kmapp.notifications.models import NEVER, Notification, NotificationRead, NotificationSettings
 from kmapp.outbox.publish import NewJob, publish
 
 RAISED = "notifications.raised"

@@ -31,11 +31,7 @@ FOLDER = "web/notifications/email"
 
 
 def build_message(
-    recipient: Recipient,
-    rows: Sequence[Notification],
-    *,
-    since: datetime | None,
-    message_id: UUID,
+    recipient: Recipient, rows: Sequence[Notification], *, since: datetime | None, message_id: UUID
 ) -> EmailMessage | None:
     """Build the digest since a time, or without it a message about one notification.
 

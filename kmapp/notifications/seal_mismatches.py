@@ -62,11 +62,7 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Rep
         row.pk: ReportedChange(
             event_type=EVENT_TYPE,
             created_at=row.first_seen_at,
-            data={
-                "id": row.object_id,
-                "object_type": row.object_type,
-                "reason": row.reason,
-            },
+            data={"id": row.object_id, "object_type": row.object_type, "reason": row.reason},
         )
         for row in rows
     }

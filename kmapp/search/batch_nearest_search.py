@@ -32,10 +32,7 @@ def find_nearest_of_each(
 
 
 def _scan_for_each(
-    collection: Collection,
-    meanings: Mapping[UUID, QueryVector],
-    within: AllowedObjects,
-    limit: int,
+    collection: Collection, meanings: Mapping[UUID, QueryVector], within: AllowedObjects, limit: int
 ) -> dict[UUID, dict[IdText, float]]:
     best: dict[UUID, dict[IdText, float]] = {pk: {} for pk in meanings}
     model = next(iter(meanings.values())).model

@@ -10,13 +10,7 @@ from operator import mul
 from typing import NamedTuple
 
 from kmapp.database.ids import IdText
-from kmapp.search.candidate_signals import (
-    E5_SCALE,
-    Candidate,
-    CosineScale,
-    Query,
-    compute_signals,
-)
+from kmapp.search.candidate_signals import E5_SCALE, Candidate, CosineScale, Query, compute_signals
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
 from kmapp.text.terms import chinese_share
 

@@ -1,14 +1,14 @@
 """Creation of vectors: read texts, embed outside transactions, store what is still current."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import choice
 from typing import Protocol, Self
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.outbox.registry import Job
+from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors, Faulted, ProviderError
 from kmapp.providers.models import EmbeddingModel
@@ -20,6 +20,8 @@ from kmapp.search.vector_storage import (
     find_vectors_of_equal_texts,
     store_vectors,
 )
+
+PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,30 @@ def embed_objects(
     }
 
 
-def is_about_these(jobs: Sequence[Job], ids: Sequence[UUID]) -> bool:
+def list_objects_of(jobs: Sequence[Job], name: str) -> list[UUID]:
+    """Return the ids of the objects to embed; `name` is their key in the payload of the jobs."""
+    return sorted({UUID(job.payload[name]) for job in jobs})
+
+
+def embed_objects_of(
+    jobs: Sequence[Job], name: str, embed: Callable[[UUID, Sequence[UUID]], dict[UUID, Exception]]
+) -> dict[UUID, Exception]:
+    """Embed the objects of jobs. An unavailable provider uses up no attempts."""
+    ids = list_objects_of(jobs, name)
+    try:
+        return embed(jobs[0].account_id, ids)
+    except ProviderError as error:
+        if isinstance(error, Faulted) and _is_about_these(jobs, ids):
+            raise  # these texts may be the cause: they fail permanently after some attempts
+        raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+
+
+def list_job_errors(jobs: Sequence[Job], name: str, failed: Mapping[UUID, Exception]) -> JobErrors:
+    """Return the errors of objects by the jobs that embed them."""
+    return {job.id: failed[pk] for job in jobs if (pk := UUID(job.payload[name])) in failed}
+
+
+def _is_about_these(jobs: Sequence[Job], ids: Sequence[UUID]) -> bool:
     """Return whether texts of these objects may be why the provider fails, rather than an outage.
 
     That is assumed for a single object, and if each of the objects has failed before.

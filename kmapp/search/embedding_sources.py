@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Coalesce, Left, NullIf
 
 from kmapp.providers.models import EmbeddingModel
 
+EXAMPLE_LENGTH = 80  # characters
 # Embeds objects for one model; returns the errors of objects that have no vector.
 EmbedObjects = Callable[[EmbeddingModel, UUID, Sequence[UUID]], Mapping[UUID, Exception]]
 
@@ -42,6 +44,12 @@ def register_source(
         return embed
 
     return register
+
+
+def load_examples(rows: "QuerySet[Any]", number: int, *, title: str, text: str) -> dict[UUID, str]:
+    """Return recent rows with their title or beginning, as queries that should find them."""
+    begins = Coalesce(NullIf(title, Value("")), Left(text, EXAMPLE_LENGTH))
+    return dict(rows.order_by("-created_at", "-pk").values_list("pk", begins)[:number])
 
 
 def list_sources() -> list[EmbeddingSource]:

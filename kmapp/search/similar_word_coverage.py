@@ -20,10 +20,7 @@ MIN_SIMILARITY = 0.2  # cosine of unrelated words
 
 
 def compute_similar_coverage(
-    query: str,
-    idf: Mapping[str, float],
-    texts: Sequence[str],
-    adjacency: Sequence[Sequence[int]],
+    query: str, idf: Mapping[str, float], texts: Sequence[str], adjacency: Sequence[Sequence[int]]
 ) -> list[float]:
     """Return for each text the share of the query's idf that similar words cover, 0 to 1.
 

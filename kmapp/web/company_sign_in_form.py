@@ -45,9 +45,7 @@ class CompanySignInForm(Styled):
     unused: tuple[str, ...] = ()  # columns of other protocols
 
     name = forms.CharField(
-        label=_("Company name"),
-        max_length=60,
-        help_text=_("On the button “Sign in with …”."),
+        label=_("Company name"), max_length=60, help_text=_("On the button “Sign in with …”.")
     )
     email_domains = forms.CharField(
         label=_("E-mail domains"),

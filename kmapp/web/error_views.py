@@ -100,11 +100,7 @@ def unavailable(request: HttpRequest, headers: Mapping[str, str]) -> HttpRespons
 
 
 def _render_standalone(
-    request: HttpRequest,
-    status: HTTPStatus,
-    *,
-    text: str,
-    headers: Mapping[str, str] | None = None,
+    request: HttpRequest, status: HTTPStatus, *, text: str, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """Render without the session and the database, either of which may have failed."""
     context = _title_context(status) | {

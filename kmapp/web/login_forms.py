@@ -19,9 +19,7 @@ class NewLoginForm(Styled, ChosenPasswordForm):
     """Form of an invited person who has no login yet."""
 
     name = forms.CharField(
-        label=_("Name"),
-        max_length=150,
-        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+        label=_("Name"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
     field_order = ("name",)
 

@@ -109,18 +109,12 @@ OTHER_PAGES = (
         url_name="knowledge:write", label=_("New document"), icon="pencil", needs=Permission.EDIT
     ),
     NavItem(
-        url_name="knowledge:upload",
-        label=_("Upload files"),
-        icon="upload",
-        needs=Permission.EDIT,
+        url_name="knowledge:upload", label=_("Upload files"), icon="upload", needs=Permission.EDIT
     ),
     NavItem(url_name="knowledge:failures", label=_("Failed documents"), icon="circle-alert"),
     NavItem(url_name="knowledge:comparison", label=_("Variant comparison"), icon="columns-3"),
     NavItem(
-        url_name="knowledge:lore_new",
-        label=_("New lorebook"),
-        icon="plus",
-        needs=Permission.EDIT,
+        url_name="knowledge:lore_new", label=_("New lorebook"), icon="plus", needs=Permission.EDIT
     ),
     NavItem(url_name="knowledge:bench", label=_("Test bench of lore"), icon="play"),
     NavItem(url_name="context:costs", label=_("Call costs"), icon="chart-column"),
@@ -140,10 +134,7 @@ OTHER_PAGES = (
     ),
     NavItem(url_name="web:roles", label=_("What each role may do"), icon="shield-check"),
     NavItem(
-        url_name="web:invite",
-        label=_("Invite a person"),
-        icon="plus",
-        needs=Permission.MEMBERS,
+        url_name="web:invite", label=_("Invite a person"), icon="plus", needs=Permission.MEMBERS
     ),
     NavItem(
         url_name="web:member_add", label=_("Add a member"), icon="plus", needs=Permission.MEMBERS

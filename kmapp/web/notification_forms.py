@@ -23,11 +23,7 @@ class NotificationSettingsForm(Styled):
     )
 
     def __init__(
-        self,
-        data: Any = None,
-        *,
-        settings: NotificationSettings,
-        kinds: Sequence[EventKind],
+        self, data: Any = None, *, settings: NotificationSettings, kinds: Sequence[EventKind]
     ) -> None:
         self.settings, self.kinds = settings, kinds
         names = ("sends_email", "digest", "hour")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from kmapp.database.ids import parse_uuid
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectLink:
@@ -64,8 +66,5 @@ def register_text(kind: str) -> Callable[[LoadText], LoadText]:
 def find_object_text(account_id: UUID, reference: str) -> ObjectText | None:
     """Return the text for a document about an object, given as kind:id. Inside `acting`."""
     kind, _colon, name = reference.partition(":")
-    try:
-        pk = UUID(name)
-    except ValueError:
-        return None
-    return _text_loaders[kind](account_id, pk) if kind in _text_loaders else None
+    pk = parse_uuid(name)
+    return _text_loaders[kind](account_id, pk) if pk and kind in _text_loaders else None

@@ -68,11 +68,7 @@ def page_view(
     only_reads = set(methods) <= set(READING)
     post = needs or (Permission.READ if only_reads else Permission.EDIT)
     access = PageAccess(
-        get=get or post,
-        post=post,
-        owner=owner,
-        without_factor=without_factor,
-        own_login=own_login,
+        get=get or post, post=post, owner=owner, without_factor=without_factor, own_login=own_login
     )
 
     allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)

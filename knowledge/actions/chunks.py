@@ -108,11 +108,7 @@ def _index_words(account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk
         index_documents(account_id, collection_name(version), words)
 
 
-def _delete_chunks(
-    account_id: UUID,
-    version: str,
-    chunks: Sequence[KnowledgeChunk],
-) -> None:
+def _delete_chunks(account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk]) -> None:
     """Delete chunks with their words and vectors, but not their texts."""
     collection = collection_name(version)
     for batch in _split_batches(chunks, INDEX_BATCH):

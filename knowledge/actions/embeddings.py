@@ -7,14 +7,12 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_sources import register_source
+from kmapp.search.embedding_sources import EXAMPLE_LENGTH, register_source
 from kmapp.search.passage_templates import Template, render_parts
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.indexed_text import split_passages
-
-EXAMPLE_LENGTH = 80  # characters
 
 
 def embed_chunks(

@@ -83,10 +83,7 @@ def store_image(account_id: UUID, actor: Actor, checked: CheckedImage) -> Knowle
     )
     # The update locks the stored row, so that `delete_unused_images` waits for the draft.
     KnowledgeImage.objects.bulk_create(
-        [image],
-        update_conflicts=True,
-        unique_fields=["account", "sha256"],
-        update_fields=["size"],
+        [image], update_conflicts=True, unique_fields=["account", "sha256"], update_fields=["size"]
     )
     return rows.defer("data").get(sha256=checked.sha256)
 

@@ -7,13 +7,12 @@ from uuid import UUID
 from kmapp.errors import ReadOnly, Unavailable
 from kmapp.outbox.registry import Job, RetryLater, register_handler
 from kmapp.providers.errors import Faulted, ProviderError
+from kmapp.search.embed_objects import PROVIDER_PAUSE
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
 from knowledge.actions.page_fetches import fetch_document
 from knowledge.actions.parse_documents import parse_document
 from knowledge.actions.parsing_jobs import FETCH, READ, mark_failed
-
-PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
 @contextmanager
@@ -46,10 +45,7 @@ def read(jobs: Sequence[Job]) -> None:
 
 
 @register_handler(
-    FETCH,
-    name="knowledge.handlers.fetch",
-    queue="extraction",
-    on_permanent_failure=_mark_failed,
+    FETCH, name="knowledge.handlers.fetch", queue="extraction", on_permanent_failure=_mark_failed
 )
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:

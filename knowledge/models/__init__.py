@@ -11,7 +11,7 @@ from knowledge.models.documents import (
 from knowledge.models.drafts import KnowledgeDraft
 from knowledge.models.images import KnowledgeImage
 from knowledge.models.lore import LorebookEntry
-from knowledge.models.sources import KnowledgeSource, SourceQuerySet
+from knowledge.models.sources import KnowledgeSource
 
 __all__ = [
     "ChunkQuerySet",
@@ -26,5 +26,4 @@ __all__ = [
     "KnowledgeSource",
     "KnowledgeText",
     "LorebookEntry",
-    "SourceQuerySet",
 ]

@@ -28,10 +28,7 @@ class LorebookEntry(SealedModel):
         models.CharField(max_length=500), verbose_name=_("secondary keys"), default=list, blank=True
     )
     secondary_logic = models.CharField(
-        _("secondary key logic"),
-        max_length=7,
-        choices=Secondary.choices,
-        default=Secondary.AND_ANY,
+        _("secondary key logic"), max_length=7, choices=Secondary.choices, default=Secondary.AND_ANY
     )
     regex = models.BooleanField(_("keys are regular expressions"), default=False)
     case_sensitive = models.BooleanField(_("case-sensitive"), default=False)
@@ -56,9 +53,7 @@ class LorebookEntry(SealedModel):
     class Meta:
         verbose_name = _("lore")
         verbose_name_plural = _("lore")
-        constraints = [
-            models.UniqueConstraint(fields=["account", "id"], name="lore_in_account"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "id"], name="lore_in_account")]
         indexes = [models.Index(fields=["account", "source", "order"], name="lore_of_source")]
 
     def __str__(self) -> str:

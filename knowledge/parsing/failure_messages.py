@@ -51,8 +51,7 @@ _VALUES = {"ref": ".+", "virus": "[^()]+"}  # of the others
 def _compile(template: str) -> "re.Pattern[str]":
     """Return the pattern of the messages of a template, with a group for each placeholder."""
     pattern = _PLACEHOLDER.sub(
-        lambda name: f"(?P<{name[1]}>{_VALUES.get(name[1], _VALUE)})",
-        re.escape(template),
+        lambda name: f"(?P<{name[1]}>{_VALUES.get(name[1], _VALUE)})", re.escape(template)
     )
     return re.compile(rf"\A{pattern}", re.DOTALL)  # without \A, a search would be quadratic
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Value
 from django.db.models.functions import Substr
 
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Gone, Invalid, NotFound
 from kmapp.search.variants import Versions
 from knowledge.models import ErasedKnowledge, KnowledgeChunk, KnowledgeDocument, KnowledgeText
@@ -195,6 +195,4 @@ def load_slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> lis
     if not spans:
         return []
     ids, starts, ends = (list(each) for each in zip(*spans, strict=True))
-    with connection.cursor() as cursor:
-        cursor.execute(_SLICES, [ids, starts, ends, account_id])
-        return [str(text) for (text,) in cursor.fetchall()]
+    return [str(text) for (text,) in fetch_all(_SLICES, [ids, starts, ends, account_id])]

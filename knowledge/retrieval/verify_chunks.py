@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.accounts.models import SealedModel
+from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.read_verification import ObjectKey, Reason, Verdict, record_withheld, verify_rows
 from kmapp.runtime.in_process_caches import LruCache
 from kmapp.search.id_array_lookup import IdArray
@@ -127,6 +126,5 @@ WHERE c.account_id = %s AND c.id = ANY (%s::uuid[])
 
 def _find_displaced(account_id: UUID, chunks: Iterable[KnowledgeChunk]) -> set[UUID]:
     """Return the chunks whose number does not fit between those of their neighbours."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DISPLACED, [account_id, [chunk.pk for chunk in chunks]])
-        return {pk for (pk,) in cursor.fetchall()}
+    rows = fetch_all(_DISPLACED, [account_id, [chunk.pk for chunk in chunks]])
+    return {pk for (pk,) in rows}

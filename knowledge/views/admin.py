@@ -22,7 +22,6 @@ class KnowledgeSourceAdmin(ReadOnlyAdmin):
     list_display = ("name", "kind", "trust", "scope", "revision", "refreshed_at")
     list_filter = ("kind", "trust")
     search_fields = ("name", "ref")
-    date_hierarchy = "created_at"
     ordering = ("name", "pk")
 
 

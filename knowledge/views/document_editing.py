@@ -107,8 +107,7 @@ def _save_document(
     data = form.cleaned_data
     try:
         saved = save_document(
-            *(request.account_id, request.actor, document.pk, data["text"]),
-            version=data["version"],
+            *(request.account_id, request.actor, document.pk, data["text"]), version=data["version"]
         )
     except DomainError as error:
         if error.code == "stale_version":

@@ -21,9 +21,7 @@ class TextForm(Styled):
         widget=forms.Textarea(attrs={"rows": 24, "class": "form-control editor-text"}),
     )
     image = forms.FileField(
-        label=_("Image"),
-        required=False,
-        widget=forms.FileInput(attrs={"accept": IMAGE_TYPES}),
+        label=_("Image"), required=False, widget=forms.FileInput(attrs={"accept": IMAGE_TYPES})
     )
 
     def read_text(self) -> str:

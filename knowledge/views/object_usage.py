@@ -33,10 +33,7 @@ def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> ObjectUsag
     collection = Collection(account_id=account_id, name=collection_name(index))
     link = LINK.format(pk=pk)
     ids = find_with_all_terms(
-        collection,
-        extract_terms(link),
-        within=AllowedObjects.from_queryset(rows),
-        limit=MAX_CHUNKS,
+        collection, extract_terms(link), within=AllowedObjects.from_queryset(rows), limit=MAX_CHUNKS
     )
     chunks = rows.filter(pk__any_of=IdArray(ids), text__contains=f"[[{link}").select_related(
         "document"

@@ -98,9 +98,7 @@ def save_question(request: WebRequest) -> HttpResponse:
             % {"most": MAX_QUESTIONS}
         )
     rows.get_or_create(
-        account_id=request.account_id,
-        text=text,
-        defaults={"created_by": str(request.actor)},
+        account_id=request.account_id, text=text, defaults={"created_by": str(request.actor)}
     )
     return redirect_with_notice(
         request, _("Question saved."), safe_next_url(request, "/knowledge/comparison/")

@@ -4,14 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from uuid import UUID
 
-from django.db.models import Value
-from django.db.models.functions import Coalesce, Left, NullIf
-
 from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import models_in_use
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_objects import Text, embed_for_all_models, embed_objects
-from kmapp.search.embedding_sources import register_source
+from kmapp.search.embedding_sources import load_examples, register_source
 from kmapp.search.models import Vector
 from kmapp.search.passage_templates import Template, render_parts, render_with_predecessor
 from kmapp.search.vector_storage import await_vectors
@@ -20,8 +17,6 @@ from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_passage
 from memory.retrieval.run_neighbours import load_neighbours
-
-EXAMPLE_LENGTH = 80  # characters
 
 
 def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
@@ -40,10 +35,7 @@ def _findable(account_id: UUID) -> EntryQuerySet:
 
 
 def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
-    """Return recent memories with their title or beginning, as queries that should find them."""
-    rows = _findable(account_id).order_by("-created_at", "-pk")
-    begins = Coalesce(NullIf("title", Value("")), Left("content", EXAMPLE_LENGTH))
-    return dict(rows.values_list("pk", begins)[:number])
+    return load_examples(_findable(account_id), number, title="title", text="content")
 
 
 @register_source(COLLECTION, CONTEXT_COLLECTION, findable=_findable, examples=_examples)

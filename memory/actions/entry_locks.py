@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Conflict, Gone, NotFound
 from memory.models import ErasedEntry, MemoryEntry
 
@@ -47,9 +47,7 @@ def lock_against_erasure(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """
     if not ids:
         return set()
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_AGAINST_ERASURE, [account_id, [*ids]])
-        return {row[0] for row in cursor.fetchall()}
+    return {pk for (pk,) in fetch_all(_LOCK_AGAINST_ERASURE, [account_id, [*ids]])}
 
 
 def stale_version_error(entry: MemoryEntry) -> Conflict:

@@ -149,9 +149,7 @@ def _build_comparison(
 
 
 def _store_evaluation(
-    ranking: Ranking,
-    evaluation: dict[str, Any],
-    comparisons: Sequence[RankingComparison] = (),
+    ranking: Ranking, evaluation: dict[str, Any], comparisons: Sequence[RankingComparison] = ()
 ) -> None:
     """Store the result, unless another run of the job did: people may use that one already."""
     account_id, weights = ranking.account_id, ranking.weights

@@ -7,10 +7,9 @@ again. Archived memories stay archived.
 
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.actions import recording
 from kmapp.ledger.read_verification import withhold_mismatches
 from memory.actions.record_versions import update_entry
@@ -57,10 +56,9 @@ def _demote_batch(
     The next batch follows it, because a row that differs from its seal is not moved.
     """
     with acting(account_id), recording(account_id, SYSTEM, reason=COOLED) as commit:
-        with connection.cursor() as cursor:
-            half_lives = (MIN_HALF_LIFE_DAYS, HALF_LIFE_DAYS)
-            cursor.execute(_LOCK_COOLED, [account_id, tier, after, *half_lives, warmth, BATCH])
-            ids = [row[0] for row in cursor.fetchall()]
+        half_lives = (MIN_HALF_LIFE_DAYS, HALF_LIFE_DAYS)
+        values = [account_id, tier, after, *half_lives, warmth, BATCH]
+        ids = [pk for (pk,) in fetch_all(_LOCK_COOLED, values)]
         rows = MemoryEntry.objects.of(account_id).with_verify_on_read(account_id)
         batch = withhold_mismatches(account_id, list(rows.filter(pk__in=ids).order_by("pk")))
         for entry in batch:

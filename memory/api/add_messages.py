@@ -101,10 +101,7 @@ class Add(AgentView):
                 return self.seal(Response(_serialize_answer(stored.entries), status=201))
             if is_procedural:
                 queued = enqueue_conversation(
-                    context,
-                    messages,
-                    kind=Kind.PROCEDURE,
-                    prompt=data.get("prompt") or "",
+                    context, messages, kind=Kind.PROCEDURE, prompt=data.get("prompt") or ""
                 )
             else:
                 queued = enqueue_conversation(context, messages)

@@ -214,10 +214,7 @@ class UpdateInput(MemoryReference):
     """Changes of a memory; omitted fields stay as they are."""
 
     together = {
-        "allOf": [
-            MemoryReference.together,
-            {"oneOf": [present("instruction"), {"anyOf": CHANGES}]},
-        ]
+        "allOf": [MemoryReference.together, {"oneOf": [present("instruction"), {"anyOf": CHANGES}]}]
     }
 
     text = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, trim_whitespace=False)
@@ -249,13 +246,7 @@ class Update(AgentView):
 
     scopes = {"POST": Scope.MEMORY_WRITE}
 
-    @extend_schema(
-        request=UpdateInput,
-        responses={
-            200: Memory,
-            202: Proposal | AddAnswer,
-        },
-    )
+    @extend_schema(request=UpdateInput, responses={200: Memory, 202: Proposal | AddAnswer})
     def post(self, request: Request) -> Response:
         data = parse(UpdateInput, request)
         values = {ours: data[name] for name, ours in CHANGEABLE.items() if name in data}

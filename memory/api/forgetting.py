@@ -74,8 +74,7 @@ class Forget(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
 
     @extend_schema(
-        request=ForgetInput,
-        responses={200: Memory | ForgettingCount | Forgetting, 202: Forgetting},
+        request=ForgetInput, responses={200: Memory | ForgettingCount | Forgetting, 202: Forgetting}
     )
     def post(self, request: Request) -> Response:
         data = parse(ForgetInput, request)

@@ -111,9 +111,6 @@ class Verify(AgentView):
     def get(self, request: Request) -> Response:
         checked = verify_account(self.account)
         output = serialize_as(
-            VerifyAnswer,
-            checked,
-            problems=list(checked.problems),
-            rest=checked.unread_commits,
+            VerifyAnswer, checked, problems=list(checked.problems), rest=checked.unread_commits
         )
         return Response(output)

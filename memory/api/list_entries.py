@@ -35,12 +35,7 @@ MAX_LIMIT = 200
 class ListInput(OwnerAndKinds):
     """Filters and page of a list."""
 
-    aliases = {
-        **OwnerAndKinds.aliases,
-        "id": "ids",
-        "memory_ids": "ids",
-        "client_id": "client_ids",
-    }
+    aliases = {**OwnerAndKinds.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
 
     ids = OneOrMore(child=serializers.UUIDField(), max_length=MAX_LIMIT, required=False)
     client_ids = OneOrMore(

@@ -99,11 +99,7 @@ class _RecallInput(QueryFilters):
 class RecallTextInput(_RecallInput):
     """A query."""
 
-    aliases = {
-        **_RecallInput.aliases,
-        "query_text": "query",
-        "consumer_agent_id": "agent_id",
-    }
+    aliases = {**_RecallInput.aliases, "query_text": "query", "consumer_agent_id": "agent_id"}
 
     query = serializers.CharField(max_length=MAX_QUERY_LENGTH)
 

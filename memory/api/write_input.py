@@ -85,11 +85,7 @@ def list_foreign_nodes(raw_nodes: Sequence[Any]) -> list[nodes.ForeignNode]:
 class EntryInput(OwnerIds):
     """One memory to write."""
 
-    aliases = {
-        **Aliases.aliases,
-        "consumer_agent_id": "agent_id",
-        "importance_score": "importance",
-    }
+    aliases = {**Aliases.aliases, "consumer_agent_id": "agent_id", "importance_score": "importance"}
 
     text = serializers.CharField(max_length=MAX_TEXT_LENGTH, trim_whitespace=False)
     kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)

@@ -168,11 +168,7 @@ class _Collection:
     """The memories of one user, and the questions about them."""
 
     def __init__(
-        self,
-        collection_data: dict[str, Any],
-        vectors: Vectors,
-        words: Words,
-        start: int,
+        self, collection_data: dict[str, Any], vectors: Vectors, words: Words, start: int
     ) -> None:
         self.collection_data, self.words, self.start = collection_data, words, start
         self.items = collection_data["items"]

@@ -1,6 +1,6 @@
 """Outbox handlers of memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from time import time
 from uuid import UUID
 
@@ -11,7 +11,12 @@ from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, register_handler
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
-from kmapp.search.embed_objects import is_about_these
+from kmapp.search.embed_objects import (
+    PROVIDER_PAUSE,
+    embed_objects_of,
+    list_job_errors,
+    list_objects_of,
+)
 from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts
@@ -39,49 +44,26 @@ from memory.models import Extraction
 
 QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried
 TOPICS_INTERVAL = 600  # seconds between runs of topic growth
-PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 
 @register_handler(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
-    account_id, entries, cause = jobs[0].account_id, _list_entries(jobs), jobs[0].event_id
+    account_id, cause = jobs[0].account_id, jobs[0].event_id
+    entries = list_objects_of(jobs, "entry")
     with acting(account_id):  # first, so that some vector is pending until all are stored
         enqueue_contexts(account_id, entries)
-    failed = _embed(embed_entries, jobs)
+    failed = embed_objects_of(jobs, "entry", embed_entries)
     done = [entry for entry in entries if entry not in failed]
     if done:  # not for failed ones: a job key can be published only once
         with acting(account_id):
             enqueue_triage_of_embedded(account_id, done, cause)
             enqueue_edge_derivation(account_id, done, cause)
-    return _errors_by_job(jobs, failed)
+    return list_job_errors(jobs, "entry", failed)
 
 
 @register_handler(EMBED_CONTEXT, name="memory.handlers.embed_context", batch=32, queue="embedding")
 def embed_context(jobs: Sequence[Job]) -> JobErrors:
-    return _errors_by_job(jobs, _embed(embed_contexts, jobs))
-
-
-def _list_entries(jobs: Sequence[Job]) -> list[UUID]:
-    return sorted({UUID(job.payload["entry"]) for job in jobs})
-
-
-def _embed(
-    embed_ids: Callable[[UUID, Sequence[UUID]], dict[UUID, Exception]], jobs: Sequence[Job]
-) -> dict[UUID, Exception]:
-    """Embed the entries of jobs. An unavailable provider uses up no attempts."""
-    entries = _list_entries(jobs)
-    try:
-        return embed_ids(jobs[0].account_id, entries)
-    except ProviderError as error:
-        if isinstance(error, Faulted) and is_about_these(jobs, entries):
-            raise  # these texts may be the cause: they fail permanently after some attempts
-        raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
-
-
-def _errors_by_job(jobs: Sequence[Job], failed: Mapping[UUID, Exception]) -> JobErrors:
-    return {
-        job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
-    }
+    return list_job_errors(jobs, "entry", embed_objects_of(jobs, "entry", embed_contexts))
 
 
 @register_handler(ORDER, name="memory.handlers.order")

@@ -77,9 +77,7 @@ def _recall_from_database(
 ) -> RecallResult:
     seeds = search_with_vector(account_id, request.search, meaning)
     walk = Walk.from_seeds(
-        {hit.entry.pk: hit.score for hit in seeds},
-        nodes=request.max_nodes,
-        edges=request.max_edges,
+        {hit.entry.pk: hit.score for hit in seeds}, nodes=request.max_nodes, edges=request.max_edges
     )
     entries = {hit.entry.pk: hit.entry for hit in seeds if hit.entry.pk in walk.activation}
     with acting(account_id):

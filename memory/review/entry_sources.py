@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
+from kmapp.database.ids import parse_uuid
 from memory.models import MemoryEdge, MemoryEntry
 
 MAX_EARLIER_TURNS, MAX_LATER_TURNS = 8, 3  # turns of a conversation
@@ -26,7 +26,7 @@ def load_sources(entry: MemoryEntry) -> EntrySources:
     edges = MemoryEdge.objects.of(entry.account_id).filter(
         src=entry, type=MemoryEdge.Type.DERIVED_FROM
     )
-    ids = {pk for _, text in references if (pk := _parse_uuid(text))}
+    ids = {pk for _, text in references if (pk := parse_uuid(text))}
     ids |= set(edges.values_list("dst_id", flat=True)[:MAX_NAMED])
     named = list(rows.filter(pk__in=ids).order_by("observed_at", "pk")[:MAX_NAMED])
     runs = {text for name, text in references if name in RUN_NAMES and text} | {entry.run_id} - {""}
@@ -46,10 +46,3 @@ def _walk_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for one in value:
             yield from _walk_strings(one, name)
-
-
-def _parse_uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

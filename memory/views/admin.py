@@ -100,7 +100,6 @@ class SavedViewAdmin(ReadOnlyAdmin):
     list_display = ("name", "owner", "shared", "query", "created_at")
     list_filter = ("shared",)
     search_fields = ("name", "query")
-    date_hierarchy = "created_at"
     ordering = ("name", "pk")
 
 

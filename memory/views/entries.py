@@ -16,9 +16,10 @@ from kmapp.web.http import WebRequest, parse_row_number, parse_version
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.time_zones import exists_in_every_zone
+from kmapp.web.version_history import list_versions
 from memory.actions import erasure, review
 from memory.actions.review import Decision
-from memory.models import EntryQuerySet, MemoryEntry
+from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 from memory.review.evidence import list_warnings
 from memory.views import entry_sections
 from memory.views.erasure import render_erased
@@ -81,7 +82,8 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     compared = entry_sections.compare_versions(account_id, pk, request.GET)
     if request.htmx and "from" in request.GET:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
-    steps, older = entry_sections.list_versions(account_id, pk)
+    versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk)
+    steps, older = list_versions(versions, row)
     ratings = entry_sections.list_ratings(account_id, pk)
     edges = entry_sections.list_edges(account_id, pk)
     at = _parse_time(request.GET.get("at", ""))

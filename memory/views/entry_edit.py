@@ -86,10 +86,7 @@ def _render_conflict(
 ) -> HttpResponse:
     """Render the conflict: the displayed, the current and the submitted values."""
     fields = diff_three_way(
-        FIELDS,
-        base=seen_values,
-        theirs=_form_values(vars(row)),
-        mine={**seen_values, **changed},
+        FIELDS, base=seen_values, theirs=_form_values(vars(row)), mine={**seen_values, **changed}
     )
     values = {field.name: field.value_to_edit for field in fields}
     merged = EditForm.with_values(values, version=row.version, reason=form.cleaned_data["reason"])

@@ -1,4 +1,4 @@
-"""Sections of the page of a memory: versions, comparison, proofs, edges, ratings."""
+"""Sections of the page of a memory: comparison of versions, edges, ratings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,39 +9,15 @@ from django.db.models import Q
 from django.http import QueryDict
 from django.utils.text import capfirst
 
-from kmapp.ledger.verify import Claim, verify_claims
 from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import PastState
 from memory.topics import neighbour_circle_layout
 
-MAX_VERSIONS = 50  # on one page
 MAX_NEIGHBOURS = 50
 MAX_RATINGS = 50
 TEXT_FIELDS = ("title", "content")
 UNCOMPARED_FIELDS = frozenset({"version", "updated_at"})  # these differ between any two versions
-
-
-def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
-    """Return the newest versions with their commits and proofs, and whether there are more."""
-    versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
-    states = list(versions[: MAX_VERSIONS + 1])
-    proofs = verify_claims(
-        account_id,
-        MemoryEntry._meta.label_lower,
-        pk,
-        [Claim(commit_id=state.commit_id, state=state.state) for state in states],
-    )
-    rows = [
-        {
-            "state": state,
-            "before": before,
-            "commit": proofs[state.commit_id].commit,
-            "proven": proofs[state.commit_id].is_sealed,
-        }
-        for state, before in zip(states[:MAX_VERSIONS], [*states[1:], None], strict=False)
-    ]
-    return rows, len(states) > MAX_VERSIONS
 
 
 def list_ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:

@@ -77,10 +77,7 @@ def _render_page(
         "known": existing,
         "choices": chosen,
         "result": [
-            (
-                each.label,
-                MemoryEntry.label_value(each.name, values.get(each.name, each.existing)),
-            )
+            (each.label, MemoryEntry.label_value(each.name, values.get(each.name, each.existing)))
             for each in chosen
             if each.name != "content"
         ],

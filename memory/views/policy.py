@@ -45,7 +45,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     values = form.values()
     expiring = _count_expiring(settings, values)
     if expiring and not form.is_confirmed:
-        context = {"form": form, "section": section, "expiring": expiring, "settings": settings}
+        context = {"form": form, "section": section, "expiring": expiring}
         return render(request, "memory/policy/confirm.html", context)
     changed = update_policy(
         settings.account_id,

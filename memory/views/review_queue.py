@@ -272,9 +272,5 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
     entry = get_entry_or_404(request, pk)
-    context = {
-        "entry": entry,
-        "found": load_sources(entry),
-        "back_url": review_url(request, entry),
-    }
+    context = {"entry": entry, "found": load_sources(entry), "back_url": review_url(request, entry)}
     return render_part(request, "memory/review/sources.html", "sources", context)

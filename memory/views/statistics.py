@@ -1,10 +1,10 @@
 """Daily figures of memories, reviews, ratings and topics, and their charts."""
 
-from django.db import connection
 from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from kmapp.database.raw_sql import fetch_all
 from kmapp.web.statistics.daily import DailyChart, Day, Figures, daily_figures
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 
@@ -63,9 +63,7 @@ def count_memories(day: Day) -> Figures:
         event=MemoryVersion.Event.ADD, state__status=MemoryEntry.Status.PROPOSED
     )
     figures["memories_proposed"] = float(proposed.count())
-    with connection.cursor() as cursor:
-        cursor.execute(REVIEW_SECONDS, [day.account_id, day.start, day.end])
-        seconds = cursor.fetchone()[0]
+    [[seconds]] = fetch_all(REVIEW_SECONDS, [day.account_id, day.start, day.end])
     if seconds is not None:
         figures["review_hours"] = round(seconds / 3600, 2)
     if day.is_today:

@@ -56,11 +56,7 @@ class RecordedSelection:
 
 
 def evaluate_rules(
-    account_id: UUID,
-    question: SelectionRequest,
-    *,
-    observe: bool = False,
-    with_shadow: bool = True,
+    account_id: UUID, question: SelectionRequest, *, observe: bool = False, with_shadow: bool = True
 ) -> Evaluation:
     """Evaluate the account's rules. Use inside `acting`."""
     rules = load_rules(account_id)

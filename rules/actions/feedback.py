@@ -233,8 +233,7 @@ def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> 
     column = OUTCOME_COLUMNS[Outcome(outcome)]
     ids = sorted(rules)
     RuleStatistics.objects.bulk_create(
-        [RuleStatistics(account_id=account_id, rule_id=rule) for rule in ids],
-        ignore_conflicts=True,
+        [RuleStatistics(account_id=account_id, rule_id=rule) for rule in ids], ignore_conflicts=True
     )
     rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
     locked = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)

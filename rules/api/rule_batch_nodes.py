@@ -12,12 +12,7 @@ from kmapp.api.batch_node_registry import HostedNode, NodeFeedbackResult, NodeKi
 from kmapp.ledger.actions import Recording
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_rules
-from rules.api.request_serializers import (
-    NamedRuleVerdict,
-    RuleNode,
-    build_node_rule,
-    build_verdict,
-)
+from rules.api.request_serializers import NamedRuleVerdict, RuleNode, build_node_rule, build_verdict
 from rules.api.serialize_decisions import serialize_feedback_result
 from rules.editing.rule_input import NewRule, parse_scope
 

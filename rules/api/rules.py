@@ -94,11 +94,7 @@ class OneRule(AgentView):
     Changing a rule that was in shadow or active creates a new edition as a draft (201).
     """
 
-    scopes = {
-        "GET": Scope.RULES_READ,
-        "PATCH": Scope.RULES_WRITE,
-        "DELETE": Scope.RULES_WRITE,
-    }
+    scopes = {"GET": Scope.RULES_READ, "PATCH": Scope.RULES_WRITE, "DELETE": Scope.RULES_WRITE}
 
     @extend_schema(responses={200: RuleShown})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -121,8 +117,7 @@ class OneRule(AgentView):
         with acting(self.account):
             before = get_rule(self.account, pk)
             check_audience(
-                data.get("audience", before.audience),
-                data.get("audience_id", before.audience_id),
+                data.get("audience", before.audience), data.get("audience_id", before.audience_id)
             )
             rule = update_rule(self.account, self.actor, pk, data, version=version, reason=reason)
             return Response(serialize_rule(rule), status=200 if rule.pk == pk else 201)

@@ -22,11 +22,7 @@ from rules.api.tool_response_types import (
 from rules.evaluation.tool_selection import Selection, select_tool
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 
-MODES = {
-    "none": "policy",
-    "allowlist_filtered_all": "deny_only",
-    "deny_filtered_all": "policy",
-}
+MODES = {"none": "policy", "allowlist_filtered_all": "deny_only", "deny_filtered_all": "policy"}
 NOTE = "No candidate is on every allow-list, so only the deny-lists were applied."
 
 

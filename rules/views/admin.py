@@ -32,7 +32,6 @@ class RuleAdmin(ReadOnlyAdmin):
     list_display = ("name", "edition", "state", "priority", "audience", "updated_at")
     list_filter = ("state", "audience")
     search_fields = ("name", "summary", "=client_id", "=id")
-    date_hierarchy = "created_at"
     ordering = ("-updated_at", "-pk")
     hidden_fields = ("account", "written_sha256")
     actions = ("move_to_shadow", "promote", "roll_back", "disable")

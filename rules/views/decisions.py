@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
+from kmapp.database.ids import parse_uuid
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
@@ -88,11 +89,9 @@ def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
 
 def _find_rule(request: WebRequest, param: str = "rule") -> Rule | None:
     """Return the rule that the list is filtered by."""
-    try:
-        selected_id = UUID(request.GET.get(param, ""))
-    except ValueError:
-        return None
-    return Rule.objects.of(request.account_id).filter(pk=selected_id).first()
+    selected_id = parse_uuid(request.GET.get(param, ""))
+    rows = Rule.objects.of(request.account_id)
+    return rows.filter(pk=selected_id).first() if selected_id else None
 
 
 @page_view("GET")

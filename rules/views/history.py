@@ -3,35 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kmapp.ledger.verify import Claim, verify_claims
+from kmapp.web import version_history
 from rules.actions.backtests import MAX_DECISIONS
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import compare_rules, format_json
 from rules.evaluation.equality import is_equal
 from rules.models import Rule, RuleBacktest, RuleVersion
 
-MAX_VERSIONS = 50  # on one page
 BACKTEST_SIZES = (100, 1_000, MAX_DECISIONS)  # decisions to try a rule on
 VERSION_FIELDS = (*DESCRIPTION_FIELDS, *RULE_FIELDS)
 
 
-def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
-    """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
-    rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
-    states = list(rows[: MAX_VERSIONS + 1])
-    claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
-    proofs = verify_claims(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
-    earlier_states = [*states[1:], None]
-    steps = [
-        {
-            "state": state,
-            "changes": _list_changes(earlier.state, state.state) if earlier else [],
-            "commit": proofs[state.commit_id].commit,
-            "proven": proofs[state.commit_id].is_sealed,
-        }
-        for state, earlier in zip(states[:MAX_VERSIONS], earlier_states, strict=False)
-    ]
-    return steps, max(0, len(states) - MAX_VERSIONS)
+def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], bool]:
+    """Return versions newest first with commit, proof and changes, and whether there are more."""
+    rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule)
+    steps, older = version_history.list_versions(rows, rule)
+    for step in steps:
+        before, after = step["before"], step["state"]
+        step["changes"] = _list_changes(before.state, after.state) if before else []
+    return steps, older
 
 
 def _list_changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:

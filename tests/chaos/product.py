@@ -203,6 +203,9 @@ class Product:
         content = json.loads(text) if is_json else text
         return Answer(answer.status, content, seconds, dict(answer.getheaders()))
 
+    def count_pending_embeddings(self) -> int:
+        return int(self.request("GET", "health").body["pending_embeddings"])
+
     def provider(self, **behaviour: Any) -> None:
         """Configure the fake provider."""
         connection = http.client.HTTPConnection("127.0.0.1", self.provider_port, timeout=5)

@@ -148,7 +148,7 @@ def test_database_crash_loses_no_acknowledged_write(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
         f" healthy after {back:.1f} s"
     )
-    seconds_until(lambda: _pending(product) == 0, 120)  # the worker has recovered, too
+    seconds_until(lambda: not product.count_pending_embeddings(), 120)  # the worker recovers, too
 
 
 def _crash(chaos_server: ChaosServer) -> None:
@@ -156,7 +156,3 @@ def _crash(chaos_server: ChaosServer) -> None:
     assert process
     process.send_signal(signal.SIGQUIT)  # what pg_ctl stop -m immediate sends
     process.wait(limit(10))
-
-
-def _pending(product: Product) -> int:
-    return int(product.request("GET", "health").body["pending_embeddings"])

@@ -39,12 +39,8 @@ def write(product: Product, number: int) -> Answer:
     return product.post("memory/store", {"text": text, "user_id": "ann"})
 
 
-def pending(product: Product) -> int:
-    return int(product.request("GET", "health").body["pending_embeddings"])
-
-
 def _caught_up(product: Product) -> bool:
-    return pending(product) == 0
+    return product.count_pending_embeddings() == 0
 
 
 @pytest.mark.promise(4)
@@ -70,7 +66,7 @@ def test_writes_succeed_without_the_embedder(
         for each, answers in pair if number % 2 else reversed(pair):
             answers.append(write(each, number))
     assert {answer.status for answer in healthy + without} == {201}
-    assert pending(twin) == WRITES
+    assert twin.count_pending_embeddings() == WRITES
     twin.ensure_running("provider")
     seconds = seconds_until(partial(_caught_up, twin), 60)
     ratios = [one / other for one, other in zip(_p95s(without), _p95s(healthy), strict=True)]
@@ -99,7 +95,7 @@ def product_with_memories(acme: Account, product: Product) -> Iterator[Product]:
     product.ensure_running("web")
     nodes = [{"text": f"Crate {n} holds lamps.", "user_id": "ann"} for n in range(50)]
     assert product.post("memory/write", {"nodes": nodes}).status == 201
-    seconds_until(lambda: pending(product) == 0, 60)
+    seconds_until(lambda: _caught_up(product), 60)
     try:
         yield product
     finally:

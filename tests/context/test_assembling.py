@@ -176,11 +176,7 @@ def test_narrower_tools_restore_snippets(agent: Agent) -> None:
         reserved_output_tokens=100,
         required_tools=["order_pizza"],
     )
-    assert steps(answer) == [
-        "drop_memory_results",
-        "narrow_tool_profile",
-        "restore_memory_results",
-    ]
+    assert steps(answer) == ["drop_memory_results", "narrow_tool_profile", "restore_memory_results"]
     names = {tool["function"]["name"] for tool in answer["tools"]}
     assert {"memory_search", "order_pizza"} <= names != {t["function"]["name"] for t in TOOLS}
     assert "by the pond" in answer["messages"][-2]["content"]

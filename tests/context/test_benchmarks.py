@@ -24,9 +24,8 @@ from tests.web.browser import served
     ],
 )
 def test_benchmarks_print_results_and_clean_up(arguments: tuple[str, ...], expected: str) -> None:
-    before, out = Account.objects.count(), StringIO()
-    call_command("context_perf", *arguments, stdout=out)
-    assert expected in out.getvalue()
+    before = Account.objects.count()
+    assert expected in makers.run_command("context_perf", *arguments)
     assert Account.objects.count() == before
 
 

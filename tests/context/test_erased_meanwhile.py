@@ -1,7 +1,7 @@
 """Texts that are erased while a call with them is assembled, or messages are prepared with them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,7 +25,6 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
-from kmapp.outbox.models import Delivery
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import create_lorebook, erase_entry
 from knowledge.actions.sources import NewSource
@@ -75,14 +74,6 @@ def erase_memory(account: Account) -> None:
 def erase_knowledge(account: Account) -> None:
     with acting(account):
         erase_source(account.pk, KnowledgeSource.objects.of(account).get().pk, SYSTEM)
-
-
-@pytest.fixture
-def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
-    """Commit to the database of this module, and leave no jobs that other tests would run."""
-    yield
-    with acting(acme):
-        Delivery.objects.of(acme).delete()
 
 
 Step = Callable[[Account], None]

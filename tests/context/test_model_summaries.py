@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from context.actions.assemble import prepare_call, store_call
+from context.actions.assemble import PreparedCall, prepare_call, store_call
 from context.actions.input_retention import remove_expired_inputs
 from context.actions.model_summaries import summarise_conversation
 from context.assembly.stage_data import AssemblyRequest, Recorded
@@ -29,7 +29,7 @@ from tests.agent import Agent
 from tests.context.builders import call, talk
 from tests.context.test_erased_results import erase_all
 from tests.fake_provider import FakeProvider
-from tests.memory.chat_model import configure_chat, run_due_jobs
+from tests.memory.chat_model import run_due_jobs
 from tests.race import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("low_threshold")
@@ -45,12 +45,6 @@ GOOD_ZH = "这是陶艺坊的手册，讲花园和窑炉。" * 13
 
 def reply_with(provider: FakeProvider, summary: str) -> None:
     provider.become(reply=json.dumps({"summary": summary}, ensure_ascii=False))
-
-
-@pytest.fixture
-def chat(settings: Settings, provider: FakeProvider) -> FakeProvider:
-    configure_chat(settings, provider)
-    return provider
 
 
 def send(agent: Agent, text: str = LONG) -> Any:
@@ -241,13 +235,8 @@ def test_expired_summary_gets_no_text(acme: Account, chat: FakeProvider) -> None
     assert makers.get(ContextSummary, acme).text == row.text == ""
 
 
-def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:
-    within = ArchiveScope(conversation_id="c1")
-    messages = talk(6, characters=600)
-    request = AssemblyRequest(
-        account_id=acme.pk, actor=SYSTEM, messages=messages, within=within, **SMALL
-    )
-    first, second = prepare_call(request), prepare_call(request)
+def flush_concurrently(acme: Account, first: PreparedCall, second: PreparedCall) -> Any:
+    """Store two calls at once; return the second one's decision about messages for memory."""
 
     def record_second() -> Recorded:
         with acting(acme):
@@ -255,6 +244,16 @@ def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Acc
 
     recorded = run_concurrently(acme, lambda: store_call(first), record_second)
     [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+    return step
+
+
+def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:
+    within = ArchiveScope(conversation_id="c1")
+    messages = talk(6, characters=600)
+    request = AssemblyRequest(
+        account_id=acme.pk, actor=SYSTEM, messages=messages, within=within, **SMALL
+    )
+    step = flush_concurrently(acme, prepare_call(request), prepare_call(request))
     assert "another call" in step["skipped"]
     assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == 1
 
@@ -276,14 +275,8 @@ def test_concurrent_calls_of_different_length_send_messages_to_memory_once(
         )
         for turns in (6, 7)
     )
-    first, second = (longer, shorter) if is_longer_first else (shorter, longer)
-
-    def record_second() -> Recorded:
-        with acting(acme):
-            return store_call(second)
-
-    recorded = run_concurrently(acme, lambda: store_call(first), record_second)
-    [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+    calls = (longer, shorter) if is_longer_first else (shorter, longer)
+    step = flush_concurrently(acme, *calls)
     if is_longer_first:
         assert "sent these messages to memory" in step["skipped"]
     else:

@@ -269,9 +269,7 @@ def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Setting
         assert remote.requests == 0
 
 
-def test_former_secret_key_decrypts_while_configured(
-    settings: Settings,
-) -> None:
+def test_former_secret_key_decrypts_while_configured(settings: Settings) -> None:
     sealed, former = encrypt_text("open sesame"), settings.SECRET_KEY
     settings.SECRET_KEY = "another"
     with pytest.raises(DecryptionFailed):

@@ -24,10 +24,7 @@ def strict(**properties: Any) -> dict[str, Any]:
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nothing": ({"type": "object"}, strict()),
-    "required stays as it is": (
-        {**an_object(a=TEXT), "required": ["a"]},
-        strict(a=TEXT),
-    ),
+    "required stays as it is": ({**an_object(a=TEXT), "required": ["a"]}, strict(a=TEXT)),
     "what may be left out may be null": (an_object(a=TEXT), strict(a={"type": ["string", "null"]})),
     "an optional choice": (
         an_object(a={"type": "string", "enum": ["x"], "description": "d"}),
@@ -87,10 +84,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**an_object(a={"type": ["object", "null"]}), "required": ["a"]},
         strict(a={**strict(), "type": ["object", "null"]}),
     ),
-    "allOf of one": (
-        {**an_object(a={"allOf": [TEXT]}), "required": ["a"]},
-        strict(a=TEXT),
-    ),
+    "allOf of one": ({**an_object(a={"allOf": [TEXT]}), "required": ["a"]}, strict(a=TEXT)),
 }
 
 

@@ -134,23 +134,17 @@ def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Accou
         delete_inputs(acme.pk, [document])
     statements = [each["sql"] for each in queries if "context_contextcitation" in each["sql"]]
     assert len(statements) == 2  # one for reports, one for inputs
-    with acting(acme), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # with few rows, other plans are cheaper
-        for sql in statements:
-            cursor.execute("EXPLAIN " + sql)
-            plan = "\n".join(row[0] for row in cursor.fetchall())
-            assert "one_citation_per_call" in plan, sql
-            assert "Seq Scan" not in plan, sql
+    for sql in statements:
+        plan = makers.explain(acme, sql)
+        assert "one_citation_per_call" in plan, sql
+        assert "Seq Scan" not in plan, sql
 
 
 def test_inputs_are_read_from_the_creation_of_the_objects(agent: Agent, acme: Account) -> None:
     with CaptureQueriesContext(connection) as queries, acting(acme):
         delete_inputs(acme.pk, [uuid7()])
     [statement] = [each["sql"] for each in queries if "unnest(refs)" in each["sql"]]
-    with acting(acme), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # as above
-        cursor.execute("EXPLAIN " + statement)
-        assert "inputs_by_age" in "\n".join(row[0] for row in cursor.fetchall())
+    assert "inputs_by_age" in makers.explain(acme, statement)
 
 
 @pytest.mark.parametrize("other", [uuid7, uuid4], ids=["new_objects", "objects_of_any_age"])

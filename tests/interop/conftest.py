@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.outbox.models import Delivery
 from kmapp.runtime import embedded
 from tests import makers
 from tests.web.browser import served
@@ -38,17 +36,13 @@ SUITES = {
 
 
 @pytest.fixture
-def run_client(
-    module_commits: None, site: str, acme: Account, key: tuple[ApiKey, str], tmp_path: Path
-) -> Iterator[Run]:
+def run_client(shared_database: None, site: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
     def run(script: str, *arguments: str, url: str = site, secret: str = key[1]) -> Any:
         return run_script([script, url, secret, *arguments], tmp_path)
 
-    yield run
-    with acting(acme):  # so that other tests of the module do not run its jobs
-        Delivery.objects.of(acme).delete()
+    return run
 
 
 def run_script(arguments: Sequence[str], home: Path) -> Any:

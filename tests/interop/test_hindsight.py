@@ -30,7 +30,6 @@ from tests.fake_provider import FakeProvider
 from tests.injection_corpus import INJECTIONS
 from tests.interop.conftest import Run
 from tests.makers import rows, set_policy, settle, update
-from tests.memory.chat_model import configure_chat
 from tests.race import run_on_own_connection
 
 BANK = "/v1/default/banks/b"
@@ -57,11 +56,10 @@ def worker(committed: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def chat(settings: Settings, provider: FakeProvider) -> FakeProvider:
-    """Configure a chat model whose answers fit the schema of the published tests."""
-    configure_chat(settings, provider)
-    provider.behaviour.reply = json.dumps(ANSWER)
-    return provider
+def chat(chat: FakeProvider) -> FakeProvider:
+    """Return a chat model whose answers fit the schema of the published tests."""
+    chat.behaviour.reply = json.dumps(ANSWER)
+    return chat
 
 
 def test_published_tests(run_suite: Run, chat: FakeProvider, worker: None) -> None:

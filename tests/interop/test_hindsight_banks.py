@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from interop.key_value_memory import KeyedMemory
 from kmapp.accounts.models import Account, ApiKey
 from memory.actions import bulk_review
 from memory.models import MemoryEntry
 from tests import makers
+from tests.interop.test_langgraph import list_generations_once
 
 BANK = "/v1/default/banks/b"
 
@@ -39,13 +39,7 @@ def test_retain_keeps_the_profile_of_a_bank_that_is_created_meanwhile(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent.put(BANK, {"mission": "Advise."}, "application/json")
-    list_generations = KeyedMemory._generations  # noqa: SLF001
-    before: list[Any] = [[]]  # what the retain read before the bank was created
-
-    def list_earlier(keyed: KeyedMemory) -> Any:
-        return before.pop() if before else list_generations(keyed)
-
-    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    list_generations_once(monkeypatch, [[]])  # before the bank was created
     retain(agent, "Tea.")
     assert agent.get(f"{BANK}/profile").json()["mission"] == "Advise."
     # The other request may forget its profile as the older one: the newer one has its values.

@@ -83,14 +83,28 @@ def test_malformed_memories_are_no_items(agent: Client) -> None:
 ITEM: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea"}
 
 
-def put_item(agent: Client, text: str, **more: Any) -> None:
+def put_item(agent: Client, text: str, status: int = 204, **more: Any) -> None:
     body = {**ITEM, "value": {"text": text}, **more}
-    assert agent.put("/store/items", body, "application/json").status_code == 204
+    assert agent.put("/store/items", body, "application/json").status_code == status
 
 
 def get_item(agent: Client) -> Any:
     item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
     return item and item["value"]["text"]
+
+
+def delete_item(agent: Client) -> None:
+    assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
+
+
+def list_generations_once(monkeypatch: pytest.MonkeyPatch, before: list[Any]) -> None:
+    """Let the next request find `before`, as if it had read the memories earlier."""
+    list_generations = KeyedMemory._generations  # noqa: SLF001
+
+    def list_earlier(keyed: KeyedMemory) -> Any:
+        return before.pop() if before else list_generations(keyed)
+
+    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
 
 
 def test_keys_that_look_random_are_returned(agent: Client, acme: Account) -> None:
@@ -189,17 +203,11 @@ def test_items_put_at_the_same_time_are_one_item(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_item(agent, "First.")
-    list_generations = KeyedMemory._generations  # noqa: SLF001
-    before: list[Any] = [[]]  # what the second request read before the first one stored the item
-
-    def list_earlier(keyed: KeyedMemory) -> Any:
-        return before.pop() if before else list_generations(keyed)
-
-    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    list_generations_once(monkeypatch, [[]])  # before the first request stored the item
     put_item(agent, "Second.")
     assert get_item(agent) == "Second."
     assert makers.count(MemoryEntry, acme, status="active") == 1
-    assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
+    delete_item(agent)
     assert get_item(agent) is None
 
 
@@ -210,17 +218,14 @@ def test_item_deleted_while_it_is_put_is_stored_again(
     list_generations = KeyedMemory._generations  # noqa: SLF001
     before: list[Any] = []  # what the second request read before the item was deleted
 
-    def list_earlier(keyed: KeyedMemory) -> Any:
-        return before.pop() if before else list_generations(keyed)
-
     def list_and_keep(keyed: KeyedMemory) -> Any:
         before.append(list_generations(keyed))
         return before[-1]
 
     with monkeypatch.context() as patch:
         patch.setattr(KeyedMemory, "_generations", list_and_keep)
-        assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
-    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+        delete_item(agent)
+    list_generations_once(monkeypatch, before)
     put_item(agent, "Second.")
     assert get_item(agent) == "Second."
     assert makers.count(MemoryEntry, acme, status="active") == 1
@@ -233,11 +238,11 @@ def test_item_that_another_key_deleted_can_be_put_again(acme: Account) -> None:
     )
     for _ in range(2):
         put_item(first, "Tea.")
-        assert first.delete("/store/items", ITEM, "application/json").status_code == 204
+        delete_item(first)
         assert get_item(second) is None
         put_item(second, "Tea.")
         assert get_item(first) == get_item(second) == "Tea."
-        assert second.delete("/store/items", ITEM, "application/json").status_code == 204
+        delete_item(second)
 
 
 def test_put_states_why_the_native_write_was_refused(

@@ -10,10 +10,10 @@ from interop import key_value_memory
 from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 from tests import makers
+from tests.interop.test_langgraph import delete_item, get_item, put_item
 from tests.webhook_receiver import receive_webhooks
 
 pytestmark = pytest.mark.usefixtures("module_commits")
-TEA: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea"}
 
 
 def search_items(agent: Client, **body: Any) -> list[tuple[str, ...]]:
@@ -39,32 +39,18 @@ def test_search_returns_every_item_of_equal_texts(agent: Client) -> None:
     assert len(answer["results"]) == 1
 
 
-def put_tea(agent: Client, text: str, status: int = 204) -> None:
-    body = {**TEA, "value": {"text": text}}
-    assert agent.put("/store/items", body, "application/json").status_code == status
-
-
-def get_tea(agent: Client) -> Any:
-    item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
-    return item and item["value"]["text"]
-
-
-def delete_tea(agent: Client) -> None:
-    assert agent.delete("/store/items", TEA, "application/json").status_code == 204
-
-
 def test_key_can_be_deleted_and_put_any_number_of_times(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 2)
     for number in range(5):
-        put_tea(agent, f"Tea {number}.")
-        assert get_tea(agent) == f"Tea {number}."
-        delete_tea(agent)
-        assert get_tea(agent) is None
+        put_item(agent, f"Tea {number}.")
+        assert get_item(agent) == f"Tea {number}."
+        delete_item(agent)
+        assert get_item(agent) is None
         for query in ({}, {"query": "tea"}):
             assert search_items(agent, namespace_prefix=["users"], **query) == []
-        delete_tea(agent)
+        delete_item(agent)
     rows = makers.rows(MemoryEntry, acme)
     assert sorted(entry.status for entry in rows) == ["active", "forgotten"]
     expired = makers.get(MemoryEntry, acme, status="active")
@@ -80,10 +66,10 @@ def test_webhooks_report_the_deletion_of_the_last_generation(
         hook = {"name": "Log", "url": receiver.url}
         created = agent.post(f"/api/v1/webhooks/projects/{acme.pk}/", hook, "application/json")
         assert created.status_code == 201
-        put_tea(agent, "Tea.")
-        put_tea(agent, "Green tea.")
-        delete_tea(agent)
-        put_tea(agent, "Tea again.")
+        put_item(agent, "Tea.")
+        put_item(agent, "Green tea.")
+        delete_item(agent)
+        put_item(agent, "Tea again.")
         makers.settle()
     events = sorted(each["event_details"]["event"] for each in receiver.bodies())
     assert events == ["ADD", "ADD", "DELETE", "UPDATE"]
@@ -93,13 +79,13 @@ def test_last_generation_is_forgotten_if_its_changes_need_a_review(
     agent: Client, acme: Account, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 1)
-    put_tea(agent, "Tea.")
+    put_item(agent, "Tea.")
     makers.set_policy(acme, {"review_keys": [str(key[0].pk)]})
-    delete_tea(agent)
-    assert get_tea(agent) is None
+    delete_item(agent)
+    assert get_item(agent) is None
     statuses = {entry.status for entry in makers.rows(MemoryEntry, acme)}
     assert statuses == {"forgotten"}
-    put_tea(agent, "Tea again.", 409)
+    put_item(agent, "Tea again.", 409)
 
 
 def test_item_that_needs_review_has_one_proposal(
@@ -108,12 +94,12 @@ def test_item_that_needs_review_has_one_proposal(
     monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 3)
     makers.set_policy(acme, {"review_keys": [str(key[0].pk)]})
     for number in range(5):
-        put_tea(agent, f"Tea {number}.")
+        put_item(agent, f"Tea {number}.")
     proposal = makers.get(MemoryEntry, acme)
     assert (proposal.status, proposal.content) == ("proposed", "Tea 4.")
-    delete_tea(agent)
+    delete_item(agent)
     assert makers.get(MemoryEntry, acme).status == "forgotten"
-    put_tea(agent, "Tea again.")
+    put_item(agent, "Tea again.")
     makers.set_policy(acme, {"review_keys": []})
-    put_tea(agent, "Tea at last.")
-    assert get_tea(agent) == "Tea at last."
+    put_item(agent, "Tea at last.")
+    assert get_item(agent) == "Tea at last."

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import psycopg
@@ -31,6 +30,7 @@ from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.databases import drop, make_database, use_database
+from tests.makers import run_command
 
 pytestmark = pytest.mark.promise(30)
 
@@ -66,23 +66,17 @@ def filled_account(committed: str, acme: Account) -> Account:
     return acme
 
 
-def run(name: str, *words: Any, **options: Any) -> str:
-    out = io.StringIO()
-    call_command(name, *map(str, words), stdout=out, stderr=io.StringIO(), **options)
-    return out.getvalue()
-
-
 def test_restore_recovers_rows_and_checkpoints(
     filled_account: Account, file: Path, empty_database: str
 ) -> None:
     """The restored database accepts writes, and the file of checkpoints is restored."""
-    output = run("backup", file)
+    output = run_command("backup", file)
     assert "1 accounts" in output
     assert file.stat().st_mode & 0o777 == 0o600
     signed = settings.CHECKPOINT_FILE.read_bytes()
     settings.CHECKPOINT_FILE.unlink()  # a new machine
     use_database(empty_database)
-    output = run("restore", file)
+    output = run_command("restore", file)
     assert "all as sealed" in output
     assert "Repeat those that protect people and data" in output
     assert "cannot be listed" in output
@@ -92,13 +86,13 @@ def test_restore_recovers_rows_and_checkpoints(
         assert sorted(rows.values_list("content", flat=True)) == sorted(TEXTS)
     write_texts(filled_account, "After the fire.")
     makers.settle()
-    run("fsck")
+    run_command("fsck")
 
 
 def test_restore_refuses_a_non_empty_database(filled_account: Account, file: Path) -> None:
-    run("backup", file)
+    run_command("backup", file)
     with pytest.raises(CommandError, match="is not empty"):
-        run("restore", file)
+        run_command("restore", file)
     with acting(filled_account):
         assert MemoryEntry.objects.of(filled_account).count() == len(TEXTS)
 
@@ -115,7 +109,7 @@ def test_restore_into_a_missing_database_names_provision(
 def test_restore_refuses_damaged_files(
     filled_account: Account, file: Path, empty_database: str, tmp_path: Path
 ) -> None:
-    run("backup", file)
+    run_command("backup", file)
     cut, bent = tmp_path / "cut.zip", tmp_path / "bent.zip"
     cut.write_bytes(file.read_bytes()[:-100])
     middle = bytearray(file.read_bytes())
@@ -124,14 +118,14 @@ def test_restore_refuses_damaged_files(
     use_database(empty_database)
     for damaged in (cut, bent, tmp_path / "none.zip"):
         with pytest.raises(CommandError, match=r"not whole|does not exist|ended with|gave up"):
-            run("restore", damaged)
-    assert "all as sealed" in run("restore", file)  # the failed attempts left nothing
+            run_command("restore", damaged)
+    assert "all as sealed" in run_command("restore", file)  # the failed attempts left nothing
 
 
 def test_backup_refuses_an_existing_file(filled_account: Account, file: Path) -> None:
     file.write_text("something else")
     with pytest.raises(CommandError, match="is there already"):
-        run("backup", file)
+        run_command("backup", file)
     assert file.read_text() == "something else"
 
 
@@ -163,7 +157,7 @@ def test_killed_backup_leaves_only_a_partial_file(
     assert process.returncode == -signal.SIGKILL, "it was too fast to be killed"
     assert not file.exists()
     assert part.exists()
-    run("backup", file)
+    run_command("backup", file)
     assert file.exists()
     assert not part.exists()
 
@@ -175,7 +169,7 @@ def test_failed_dump_leaves_no_file(
         "kmapp.database.backup.dump.DUMP_OPTIONS", ("--format=custom",)
     )  # without --enable-row-security, pg_dump fails
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
-        run("backup", file)
+        run_command("backup", file)
     assert list(file.parent.iterdir()) == []
 
 
@@ -190,7 +184,7 @@ def test_checkpoints_after_the_snapshot_are_excluded(
         return find_program(name, major)
 
     monkeypatch.setattr(pg_tools, "find_program", meanwhile)
-    run("backup", file)
+    run_command("backup", file)
     monkeypatch.undo()
     with ZipFile(file) as bundle:
         [head] = json.loads(bundle.read(CONTENTS_MEMBER))["heads"].values()
@@ -208,15 +202,15 @@ def test_pg_tools_must_match_the_server_version(monkeypatch: pytest.MonkeyPatch)
 def test_rehearsal_compares_and_drops_its_database(
     filled_account: Account, file: Path, committed: str
 ) -> None:
-    run("backup", file)
-    output = run("rehearse_restore", file)
+    run_command("backup", file)
+    output = run_command("rehearse_restore", file)
     assert "NOT OK" not in output
     assert "3 of 3 equal" in output
     assert "finds 100.0% of these, the live one 100.0%" in output
     assert "All checks passed: this backup can be restored." in output
     write_texts(filled_account, "Written since.")
     makers.settle()
-    output = run("rehearse_restore", file)
+    output = run_command("rehearse_restore", file)
     assert "0 equal, 1 ancestors of the live head" in output
     assert "where the live chain went on, 3 of 3 found" in output
     assert _databases_like(f"{committed}%") == [committed]
@@ -225,7 +219,7 @@ def test_rehearsal_compares_and_drops_its_database(
 def test_rehearsal_reports_a_diverged_chain(
     filled_account: Account, file: Path, committed: str
 ) -> None:
-    run("backup", file)
+    run_command("backup", file)
     superuser = embedded.server_url(settings.DATA_DIR)
     with psycopg.connect(superuser, dbname=committed) as intruder:
         intruder.execute("SET session_replication_role = replica")
@@ -241,10 +235,10 @@ def test_rehearsal_uses_the_newest_backup_or_creates_one(
     filled_account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "BACKUPS_DIR", tmp_path / "backups")
-    assert "rehearsal.zip" in run("rehearse_restore")
-    run("backup")
+    assert "rehearsal.zip" in run_command("rehearse_restore")
+    run_command("backup")
     [archive] = (tmp_path / "backups").iterdir()
-    assert archive.name in run("rehearse_restore")
+    assert archive.name in run_command("rehearse_restore")
 
 
 def test_backup_during_writes_ends_on_an_ancestor(filled_account: Account, file: Path) -> None:
@@ -259,12 +253,12 @@ def test_backup_during_writes_ends_on_an_ancestor(filled_account: Account, file:
     for each in writers:
         each.start()
     try:
-        run("backup", file)
+        run_command("backup", file)
     finally:
         stop.set()
         for each in writers:
             each.join()
-    output = run("rehearse_restore", file)
+    output = run_command("rehearse_restore", file)
     assert "NOT OK" not in output
     assert "ancestors of the live head" in output
 
@@ -278,5 +272,5 @@ def _databases_like(pattern: str) -> list[str]:
 def test_backup_requires_the_owner_url(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.delitem(settings.DATABASES, "owner")
     with pytest.raises(CommandError, match="Set DATABASE_OWNER_URL"):
-        run("backup", file)
+        run_command("backup", file)
     assert env.address(settings.DATABASES["default"])["user"] == "kmapp_app"

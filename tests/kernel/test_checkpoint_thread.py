@@ -19,11 +19,7 @@ from pytest_django import DjangoAssertNumQueries
 import kmapp.celery  # noqa: F401 - connects the signals
 from kmapp.accounts.models import Account
 from kmapp.ledger import checkpoint_thread
-from kmapp.ledger.chain_deviations import (
-    find_last_signed,
-    find_unsigned_since,
-    list_deviations,
-)
+from kmapp.ledger.chain_deviations import find_last_signed, find_unsigned_since, list_deviations
 from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
@@ -101,9 +97,7 @@ def test_commits_without_checkpoint_degrade_health(
 
 
 @pytest.mark.promise(42, 46)
-def test_scheduler_runs_the_thread_which_survives_failures(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_scheduler_runs_the_thread_which_survives_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds, third = [], threading.Event()
 
     def fail_twice() -> list[Any]:

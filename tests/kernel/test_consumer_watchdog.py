@@ -84,9 +84,7 @@ if first:
 """
 
 
-def test_process_restarts_while_its_main_thread_is_blocked(
-    tmp_path: Path,
-) -> None:
+def test_process_restarts_while_its_main_thread_is_blocked(tmp_path: Path) -> None:
     starts, child = tmp_path / "starts", tmp_path / "child"
     script = tmp_path / "blocked.py"
     script.write_text(BLOCKED)

@@ -9,9 +9,9 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import lease_renewal
+from tests import makers
 
 LAST = 3
 
@@ -38,9 +38,6 @@ def test_leases_are_found_by_an_index(acme: Account) -> None:
     with CaptureQueriesContext(connection) as queries:
         lease_renewal._renew(acme.pk, uuid4())  # noqa: SLF001 - its thread has another connection
     [sql] = [each["sql"] for each in queries if "UPDATE" in each["sql"]]
-    with acting(acme), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # over so few rows any plan is cheap
-        cursor.execute("EXPLAIN " + sql)
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+    plan = makers.explain(acme, sql)
     assert "deliveries_" in plan
     assert "Seq Scan" not in plan

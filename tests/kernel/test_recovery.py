@@ -1,7 +1,6 @@
 """Point-in-time recovery of the embedded PostgreSQL, and retention of its base backups."""
 
 import gzip
-import io
 import json
 import os
 import shutil
@@ -16,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings as project
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connections
 from pytest_django import DjangoDbBlocker, Settings
 
@@ -35,6 +34,7 @@ from kmapp.runtime.processes import CannotStart
 from memory.models import MemoryEntry
 from tests import makers
 from tests.databases import TEMPLATE
+from tests.makers import run_command
 
 pytestmark = pytest.mark.promise(30, 44)
 
@@ -98,12 +98,6 @@ def _change_connections(setting: str, value: str) -> None:
             entry[setting] = value
 
 
-def run(name: str, *words: Any, **options: Any) -> str:
-    out = io.StringIO()
-    call_command(name, *map(str, words), stdout=out, stderr=io.StringIO(), **options)
-    return out.getvalue()
-
-
 def texts(account: Account) -> set[str]:
     with acting(account):
         return set(MemoryEntry.objects.of(account).values_list("content", flat=True))
@@ -137,8 +131,8 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     add_base_backup(other, early, segment=1)
     assert "there is no base backup" in next(iter(storage.check_archive())).message
     shutil.rmtree(other.parent)
-    run("checkpoint")
-    assert "older ones deleted: 0" in run("base_backup")
+    run_command("checkpoint")
+    assert "older ones deleted: 0" in run_command("base_backup")
     [coffee] = makers.write(account, "Coffee at ten.")
     key, _secret = makers.key(account)
     moment = now(server)
@@ -149,7 +143,7 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
         revoke_key(key, actor=SYSTEM)
     assert next(iter(storage.check_archive())).level == "OK"
     with pytest.raises(CommandError, match="still runs"):
-        run("restore", until="latest")
+        run_command("restore", until="latest")
     connections.close_all()
     server.stop()
     for until, refusal in (
@@ -158,8 +152,8 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
         (early.isoformat(), "an earlier time cannot be restored"),
     ):
         with pytest.raises(CommandError, match=refusal):
-            run("restore", until=until)
-    output = run("restore", until=moment.isoformat())
+            run_command("restore", until=until)
+    output = run_command("restore", until=moment.isoformat())
     assert f"Restoring the state of {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" in output
     assert "all as sealed" in output
     [former] = Path(project.DATA_DIR).glob("postgres.before-*")
@@ -173,19 +167,19 @@ def test_restored_backup_is_compared_with_the_former_data(server: Postgres, tmp_
     account = makers.account("Acme")
     makers.write(account, "Tea at nine.")
     key, _secret = makers.key(account)
-    run("checkpoint")
+    run_command("checkpoint")
     file, former = tmp_path / "kmapp.zip", server.data.with_name("postgres.moved")
-    run("backup", file)
+    run_command("backup", file)
     with acting(account):
         revoke_key(key, actor=SYSTEM)
     connections.close_all()
     server.stop()
     with pytest.raises(CommandError, match="is the folder to restore into"):
-        run("restore", file, former=server.data)
+        run_command("restore", file, former=server.data)
     server.data.rename(former)
     with pytest.raises(CommandError, match="is not a data folder"):
-        run("restore", file, former=server.data)
-    output = run("restore", file, former=former)
+        run_command("restore", file, former=server.data)
+    output = run_command("restore", file, former=former)
     assert "all as sealed" in output
     assert f"acme: API key test key (km_{key.prefix}_…): in use again, was revoked" in output
     with running(server):
@@ -195,7 +189,7 @@ def test_restored_backup_is_compared_with_the_former_data(server: Postgres, tmp_
 @pytest.mark.long
 def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: Postgres) -> None:
     account = makers.account("Acme")
-    run("base_backup")
+    run_command("base_backup")
     [wal] = Path(project.BACKUPS_DIR, "pitr").glob("*/wal")
     makers.write(account, "In an archived segment.")
     with psycopg.connect(server.url(), autocommit=True) as there:
@@ -211,14 +205,14 @@ def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: P
     server.stop()
     wal.chmod(0o700)
     with pytest.raises(CommandError, match="No archived transaction is later"):
-        run("restore", until=datetime.now(UTC).isoformat())
+        run_command("restore", until=datetime.now(UTC).isoformat())
     assert not (Path(project.DATA_DIR) / "postgres.restored").exists()
-    run("restore", until="latest")
+    run_command("restore", until="latest")
     written = {"In an archived segment.", "In an unarchived segment.", "In the last segment."}
     with running(server):
         assert texts(account) == written
         makers.write(account, "On the new timeline.")
-    run("restore", until="latest")
+    run_command("restore", until="latest")
     with running(server):
         assert texts(account) == {*written, "On the new timeline."}
 

@@ -1,11 +1,8 @@
 """Erasures of documents and sources during deliveries, jobs and writes of lore."""
 
-import io
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -13,7 +10,6 @@ from kmapp.accounts.models import Account
 from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
-from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
 from kmapp.search.word_index import remove_documents
 from knowledge.actions import erasure
@@ -29,19 +25,6 @@ from tests.knowledge.builders import deliver
 from tests.race import run_concurrently
 
 TEA = "# Tea\n\nOolong is partly oxidised."
-
-
-def check_ledger() -> None:
-    """Raise CommandError if fsck reports a problem."""
-    call_command("fsck", stdout=io.StringIO())
-
-
-@pytest.fixture
-def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
-    """Commit to the database of this module, and leave no jobs that other tests would run."""
-    yield
-    with acting(acme):
-        Delivery.objects.of(acme).delete()
 
 
 def erase(document: KnowledgeDocument) -> None:
@@ -72,7 +55,7 @@ def test_delivery_does_not_remove_an_erased_document(shared_database: None, acme
             return ingest_deliveries(document.source, SYSTEM, [], remove=["tea.md"])
 
     assert run_concurrently(acme, lambda: erase(document), remove).removed == []
-    check_ledger()
+    makers.check_ledger()
 
 
 def test_delivery_adds_an_erased_document_again(shared_database: None, acme: Account) -> None:
@@ -81,7 +64,7 @@ def test_delivery_adds_an_erased_document_again(shared_database: None, acme: Acc
         acme, lambda: erase(document), lambda: deliver(acme, {"tea.md": f"{TEA} And rolled."})
     )
     assert result.added == ["tea.md"]
-    check_ledger()
+    makers.check_ledger()
 
 
 def test_lore_is_not_added_to_an_erased_source(shared_database: None, acme: Account) -> None:
@@ -95,7 +78,7 @@ def test_lore_is_not_added_to_an_erased_source(shared_database: None, acme: Acco
     with pytest.raises(Gone):
         run_concurrently(acme, lambda: erase_source(acme.pk, source.pk, SYSTEM), add)
     assert makers.count(LorebookEntry, acme) == makers.count(KnowledgeSource, acme) == 0
-    check_ledger()
+    makers.check_ledger()
 
 
 @pytest.mark.parametrize("operation", ["deliver", "erase"])

@@ -204,10 +204,7 @@ def test_report_states_the_reasons() -> None:
     outcome = run(entries, ["A dragon!"], budget=3)
     assert [
         (f.entry.id, f.reason, f.match, f.by, f.round, f.trimmed) for f in outcome.triggered
-    ] == [
-        ("a", "key", "dragon", "", 0, ""),
-        ("b", "recursion", "gold", "a", 1, "budget"),
-    ]
+    ] == [("a", "key", "dragon", "", 0, ""), ("b", "recursion", "gold", "a", 1, "budget")]
     assert {(s.entry.id, s.reason) for s in outcome.suppressed} >= {
         ("c", "secondary"),
         ("d", "pattern"),

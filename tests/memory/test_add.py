@@ -265,8 +265,7 @@ def test_account_wide_change_is_proposed(agent: Agent, acme: Account, chat: Fake
         MemoryEntry.objects.of(acme).filter(pk=proposed["id"]).update(status="active")
     chat.become(
         reply=scripted_reply(
-            [fact("The shop opens at ten.")],
-            [decision(0, "DELETE", "The shop opens at nine.")],
+            [fact("The shop opens at ten.")], [decision(0, "DELETE", "The shop opens at nine.")]
         )
     )
     for _ in range(2):  # a repeated statement is proposed once

@@ -1,23 +1,19 @@
 """The perf command, on small data."""
 
-import io
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from kmapp.accounts.models import Account
 from tests import makers
 
-
-def perf(*words: str) -> str:
-    out = io.StringIO()
-    call_command("perf", *words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
+perf = partial(makers.run_command, "perf")
 
 
 def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:

@@ -56,21 +56,12 @@ def test_waiting_question_of_an_erased_person_is_not_stored(
     assert store_observations(acme.pk) == count_stored(acme) == 0
 
 
-def test_question_about_an_erased_memory_is_not_stored(
-    acme: Account, entries: list[MemoryEntry]
+@pytest.mark.parametrize("number", [0, 1], ids=["erased_memory", "other_memory"])
+def test_question_of_an_erased_person_is_not_stored(
+    acme: Account, entries: list[MemoryEntry], number: int
 ) -> None:
     erase(acme, "mira")
-    ask(acme, "mira", entries[0])  # by a search that started before the erasure
-    ask(acme, "noor", entries[1])
-    assert store_observations(acme.pk) == 1
-    assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"
-
-
-def test_question_of_an_erased_person_about_other_memories_is_not_stored(
-    acme: Account, entries: list[MemoryEntry]
-) -> None:
-    erase(acme, "mira")
-    ask(acme, "mira", entries[1])  # by a search that started before the erasure
+    ask(acme, "mira", entries[number])  # by a search that started before the erasure
     ask(acme, "noor", entries[1])
     assert store_observations(acme.pk) == 1
     assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"

@@ -1,11 +1,9 @@
 """The demo contains every kind of memory, rule and document."""
 
-import io
 from dataclasses import dataclass
 from itertools import count
 
 import pytest
-from django.core.management import call_command
 from pytest_django import DjangoDbBlocker, Settings
 
 from context.actions.assemble import assemble_call
@@ -29,12 +27,6 @@ from tests.makers import missing
 Status = MemoryEntry.Status
 
 
-def demo() -> str:
-    out = io.StringIO()
-    call_command("demo", stdout=out)
-    return out.getvalue()
-
-
 @dataclass(frozen=True)
 class LoadedDemo:
     account: Account
@@ -48,7 +40,7 @@ def module_demo(module_database: None, django_db_blocker: DjangoDbBlocker) -> Lo
     with django_db_blocker.unblock():
         account = makers.account("Acme")
         reviewer = makers.member(account, "ada", role="admin")
-        loaded = LoadedDemo(account, reviewer, demo())
+        loaded = LoadedDemo(account, reviewer, makers.run_command("demo"))
         makers.settle()
         return loaded
 
@@ -94,7 +86,7 @@ def test_loading_again_changes_nothing(loaded: LoadedDemo) -> None:
         before = Commit.objects.count()
         forgotten = MemoryEntry.objects.filter(pinned=True)[0]
         MemoryEntry.objects.filter(pk=forgotten.pk).update(pinned=False)
-    output = demo()
+    output = makers.run_command("demo")
     assert "0 memories added to Acme" in output
     assert "0 rules added to Acme, with 0 decisions." in output
     assert "0 documents and 0 lore entries added" in output
@@ -155,7 +147,7 @@ def test_system_decides_without_a_reviewer(
     committed: str, acme: Account, settings: Settings
 ) -> None:
     settings.DEMO_LOADERS = settings.DEMO_LOADERS[:1]  # loads only memories
-    demo()
+    makers.run_command("demo")
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")
         assert set(decided.values_list("actor", flat=True)) == {"system"}
@@ -174,9 +166,9 @@ def test_interrupted_load_of_calls_is_continued(
 
     monkeypatch.setattr("context.management.demo.load.assemble_call", assemble_until_stopped)
     with pytest.raises(RuntimeError, match="stopped"):
-        demo()
-    assert demo().startswith("86 model calls added")
-    assert demo().startswith("0 model calls added")
+        makers.run_command("demo")
+    assert makers.run_command("demo").startswith("86 model calls added")
+    assert makers.run_command("demo").startswith("0 model calls added")
 
 
 def test_interrupted_load_of_documents_is_continued(
@@ -186,6 +178,6 @@ def test_interrupted_load_of_documents_is_continued(
     with monkeypatch.context() as patched:
         patched.setattr("knowledge.management.demo.load.prepare_deliveries", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            demo()
-    assert demo().startswith("6 documents and 4 lore entries added")
-    assert demo().startswith("0 documents and 0 lore entries added")
+            makers.run_command("demo")
+    assert makers.run_command("demo").startswith("6 documents and 4 lore entries added")
+    assert makers.run_command("demo").startswith("0 documents and 0 lore entries added")

@@ -102,7 +102,7 @@ def test_erasure_removes_every_copy(
         assert not Vector.objects.of(acme).filter(object_id=run[1]).exists()
         commit = Commit.objects.of(acme).get(pk=done["commit_id"])
         assert {change["op"] for change in commit.diff} == {"ERASE"}
-    call_command("fsck", stdout=io.StringIO())
+    makers.check_ledger()
     assert agent.get("memory/verify")["ok"]
     assert [hit["id"] for hit in agent.post("memory/search", {"query": MARK})["results"]] == []
     # The other turns of the run are still found.

@@ -1,13 +1,11 @@
 """Writes during an erasure: every sealed row that is deleted is recorded as erased."""
 
-import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -21,12 +19,7 @@ from memory.actions.apply_extraction import finish
 from memory.actions.entry_locks import lock_entry
 from memory.actions.judgements import NewJudgement, store_judgements
 from memory.actions.topic_editing import merge_topics, split_topic
-from memory.actions.topic_growth import (
-    GrowthResult,
-    TopicChange,
-    create_member_edges,
-    member_edges,
-)
+from memory.actions.topic_growth import GrowthResult, TopicChange, create_member_edges, member_edges
 from memory.actions.write_entries import propose_update, write_batch
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
@@ -58,11 +51,6 @@ def judge_entry(
     new = NewJudgement(question=question, entry_id=entry.pk, label=label, viewer=viewer)
     with acting(entry.account_id):
         return store_judgements(entry.account_id, SYSTEM, [new], Judgement.Source.PERSON)
-
-
-def check_ledger() -> None:
-    """Raise CommandError if fsck reports a problem."""
-    call_command("fsck", stdout=io.StringIO())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +86,7 @@ def test_row_written_during_an_erasure_is_recorded(
     with ThreadPoolExecutor(1) as pool:
         erase(entry)
     assert isinstance(writes[0].exception(), refusals or type(None))
-    check_ledger()
+    makers.check_ledger()
     assert makers.count(MemoryEdge, acme) == makers.count(Judgement, acme) == 0
 
 
@@ -122,7 +110,7 @@ def test_judgement_of_an_erased_person_is_recorded_or_stays(
     with ThreadPoolExecutor(1) as pool:
         erase(entry)
     assert makers.get(Judgement, acme).question == "Late?"
-    check_ledger()
+    makers.check_ledger()
 
 
 def test_edges_and_erasures_wait_for_each_other(acme: Account) -> None:
@@ -132,7 +120,7 @@ def test_edges_and_erasures_wait_for_each_other(acme: Account) -> None:
     assert refused.value.details == {"ids": [str(entry.pk)]}
     run_concurrently(acme, lambda: write_edge(other, third), lambda: erase(third))
     assert makers.count(MemoryEdge, acme) == 0
-    check_ledger()
+    makers.check_ledger()
 
 
 RETRY = {"Idempotency-Key": "one"}
@@ -193,7 +181,7 @@ def test_growth_leaves_out_an_erased_topic_and_the_name_of_an_erased_memory(acme
     erase(entries[0], topic)
     topic_growth._apply_changes(acme.pk, SYSTEM, changes, GrowthResult())  # noqa: SLF001
     assert makers.count(MemoryEntry, acme, kind="topic") == makers.count(MemoryEdge, acme) == 0
-    check_ledger()
+    makers.check_ledger()
 
 
 def test_concurrent_equal_judgements_are_stored_once(acme: Account) -> None:
@@ -203,7 +191,7 @@ def test_concurrent_equal_judgements_are_stored_once(acme: Account) -> None:
         acme, lambda: judge_entry(entry), lambda: judge_entry(entry, "not_relevant")
     )
     assert makers.get(Judgement, acme) == changed
-    check_ledger()
+    makers.check_ledger()
 
 
 def create_extraction(entry: MemoryEntry, *, by_person: bool) -> Extraction:
@@ -276,7 +264,7 @@ def test_merge_records_the_edge_of_a_proposal(acme: Account) -> None:
         proposal = propose_update(makers.decision(tea), {"content": "Green tea"})
         assert proposal.kind == "topic"
         merge_topics(makers.decision(tea), drinks.pk)
-    check_ledger()
+    makers.check_ledger()
     assert makers.get(MemoryEdge, acme, dst_id=tea.pk, type="supersedes").src_id == drinks.pk
 
 
@@ -292,4 +280,4 @@ def test_split_records_the_written_edges_of_members(acme: Account) -> None:
         new = split_topic(makers.decision(topic), [entry.pk for entry in members[:3]])
         assert member_edges(acme.pk, new.pk).count() == 3
         assert member_edges(acme.pk, topic.pk).count() == 5
-    check_ledger()
+    makers.check_ledger()

@@ -1,13 +1,13 @@
 """Export and import of JSON lines."""
 
-import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -29,10 +29,7 @@ NODES: list[dict[str, object]] = [
 EDGES = [{"type": "related_to", "src": {"client_id": "a"}, "dst": {"client_id": "b"}}]
 
 
-def command(*words: str) -> str:
-    out = io.StringIO()
-    call_command("memories", *words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
+command = partial(makers.run_command, "memories")
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -102,7 +99,7 @@ def test_export_and_import_preserve_everything(
             ("One.", "Two."),
             ("Two.", "Three."),
         }
-    call_command("fsck", stdout=io.StringIO())
+    makers.check_ledger()
     check_client_ids(makers.agent(there), lines(out))
 
 

@@ -100,10 +100,7 @@ def test_growth_of_topics_locks_all_members_in_order(acme: Account) -> None:
         topic_growth._apply_changes(acme.pk, SYSTEM, changes, GrowthResult())  # noqa: SLF001
 
     run_concurrently(
-        acme,
-        lambda: lock_like_an_erasure(first),
-        grow,
-        then=lambda: lock_like_an_erasure(second),
+        acme, lambda: lock_like_an_erasure(first), grow, then=lambda: lock_like_an_erasure(second)
     )
     with acting(acme):
         assert [member_edges(acme.pk, topic.pk).count() for topic in (tea, drinks)] == [2, 2]

@@ -158,11 +158,7 @@ def fails_at_commit(account: Account, number: int) -> None:
 @pytest.mark.promise(5)
 @pytest.mark.parametrize(
     ("fail", "error"),
-    [
-        (fails_outside, Failed),
-        (fails_inside, Failed),
-        (fails_at_commit, IntegrityError),
-    ],
+    [(fails_outside, Failed), (fails_inside, Failed), (fails_at_commit, IntegrityError)],
 )
 def test_rolled_back_writes_enqueue_nothing(
     acme: Account,

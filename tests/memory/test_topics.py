@@ -1,14 +1,13 @@
 """Topics are derived from memories, deterministically."""
 
-import io
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
-from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -276,15 +275,12 @@ def test_command_lists_topics(agent: Agent, acme: Account, provider: FakeProvide
     write(agent, TEA, user_id="mira")
     odd = {"text": "Odd.", "kind": "topic", "user_id": "nils"}
     agent.post("memory/store", {**odd, "metadata": {"member_count": "many"}}, 201)
-    out = io.StringIO()
-    call_command("memories", "topics", "--account", acme.slug, "--json", stdout=out)
-    result, other = json.loads(out.getvalue())
+    command = partial(makers.run_command, "memories", "topics", "--account", acme.slug)
+    result, other = json.loads(command("--json"))
     assert (other["user_id"], other["members"]) == ("nils", 0)
     state = "active" if result["members"] >= 5 else "draft"
     assert (result["members"] >= 3, result["state"], result["user_id"]) == (True, state, "mira")
-    out = io.StringIO()
-    call_command("memories", "topics", "--account", acme.slug, stdout=out)
-    assert "0 new topics, 0 memories joined a topic," in out.getvalue()
+    assert "0 new topics, 0 memories joined a topic," in command()
 
 
 def test_benchmark_covers_both_languages(
@@ -292,7 +288,5 @@ def test_benchmark_covers_both_languages(
 ) -> None:
     for number in ("DRAWS", "ORDERS"):
         monkeypatch.setattr(f"memory.benchmarks.topic_quality.{number}", 1)
-    out = io.StringIO()
-    call_command("perf", "topics", stdout=out)
-    rows = out.getvalue().splitlines()[2:]
+    rows = makers.run_command("perf", "topics").splitlines()[2:]
     assert [row.split("|")[1].strip() for row in rows] == ["en", "zh"]

@@ -67,9 +67,7 @@ def compute(upstream: str, texts: Sequence[str], kind: str) -> list[bytes]:
     """Request the vectors of texts from a server; return each as the bytes of float32 numbers."""
     body = {"model": "e5", "input": texts, "input_type": kind, "encoding_format": "base64"}
     request = urllib.request.Request(  # noqa: S310 - on loopback
-        f"{upstream}/embeddings",
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
+        f"{upstream}/embeddings", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(request, timeout=600) as answer:  # noqa: S310
         return [base64.b64decode(each["embedding"]) for each in json.load(answer)["data"]]

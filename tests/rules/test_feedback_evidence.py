@@ -4,29 +4,24 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from rules.actions.feedback import ReportedOutcome, rate_rule
-from rules.models import Rule, RuleStatistics
-from rules.promotion.evidence import PromotionEvidence, load_evidence
+from rules.models import RuleStatistics
 from tests import makers
-from tests.rules.builders import add_rule, move_rule, rate, reload_rule, select
-
-
-def load(created: Rule) -> PromotionEvidence:
-    with acting(created.account_id):
-        return load_evidence(reload_rule(created))
+from tests.rules.builders import add_rule, move_rule, rate, select
+from tests.rules.test_evidence import evidence
 
 
 def test_evidence_of_a_demoted_rule_starts_from_zero(acme: Account) -> None:
     created = add_rule(acme, "No bash", "active", then={"tool": {"deny": ["bash"]}})
     for n in range(3):
         rate(acme, select(acme, {"intent": "fetch", "n": n}), "positive")
-    assert (load(created).said_good, load(created).said_bad) == (3, 0)
+    assert (evidence(created).said_good, evidence(created).said_bad) == (3, 0)
     move_rule(acme, created, "shadow")
-    demoted = load(created)
+    demoted = evidence(created)
     assert (demoted.said_good, demoted.said_bad, demoted.against.high) == (0, 0, 1.0)
     verdict = ReportedOutcome(account_id=acme.pk, actor=SYSTEM, outcome="very_negative")
     with acting(acme):
         rate_rule(verdict, created.pk)
-    assert (load(created).said_good, load(created).said_bad) == (0, 1)
+    assert (evidence(created).said_good, evidence(created).said_bad) == (0, 1)
 
 
 def test_success_with_the_tool_of_a_shadow_rule_does_not_oppose_the_rule(acme: Account) -> None:
@@ -36,7 +31,7 @@ def test_success_with_the_tool_of_a_shadow_rule_does_not_oppose_the_rule(acme: A
     for tool in ("curl", "grep"):  # used without requesting a selection, which would be "bash"
         body = {"context": context, "candidates": ["bash", "curl", "grep"], "selected_tool": tool}
         agent.post("memory/tools/feedback", {**body, "outcome": "positive"}, 201)
-    counts = load(created)
+    counts = evidence(created)
     assert (counts.matched, counts.changed) == (2, 1)
     assert (counts.changed_good, counts.same_good) == (1, 1)
 

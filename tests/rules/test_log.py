@@ -216,7 +216,7 @@ def test_history_states_its_limit(
 ) -> None:
     here = f"/rules/{add_rule(acme, 'Moved', 'active').pk}/"
     assert "Showing the last" not in page(reviewer.get(here))
-    monkeypatch.setattr("rules.views.history.MAX_VERSIONS", 2)
+    monkeypatch.setattr("kmapp.web.version_history.MAX_VERSIONS", 2)
     assert "Showing the last 2 versions." in page(reviewer.get(here))
 
 

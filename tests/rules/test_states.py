@@ -272,9 +272,7 @@ def test_feedback_without_a_decision_counts_for_each_user(agent: Client) -> None
     body = {"context": {}, "candidates": ["bash"], "selected_tool": "bash", "outcome": "positive"}
     answers = [
         agent.post(
-            "/v1/memory/tools/feedback",
-            {**body, "user_id": name},
-            content_type="application/json",
+            "/v1/memory/tools/feedback", {**body, "user_id": name}, content_type="application/json"
         )
         for name in ("kim", "mira", "mira")
     ]

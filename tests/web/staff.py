@@ -19,11 +19,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import JOB_FAILED
-from kmapp.notifications.models import (
-    Notification,
-    NotificationRead,
-    NotificationSettings,
-)
+from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
 from kmapp.search.models import (
     CodeCentre,
     IndexedDocument,

@@ -144,7 +144,7 @@ def test_a_sample_measures_every_value_and_drops_old_ones() -> None:
     drawn = build_system_charts(PERIODS["1h"])
     assert all(chart.series for chart in drawn)
     assert newest.values["database_megabytes"] > newest.values["index_megabytes"] > 0
-    assert {"jobs_waiting", "load", "memory_used_percent", "worker"} <= newest.values.keys()
+    assert {"jobs_waiting", "load", "memory_used_percent"} <= newest.values.keys()
 
 
 @pytest.mark.django_db

@@ -15,12 +15,7 @@ from kmapp.accounts.models import Account, Membership, User
 from kmapp.database.encryption import decrypt_text
 from kmapp.ledger.models import Commit, Note
 from tests import makers
-from tests.identity_provider import (
-    FROM_OWN_PAGE,
-    SECRET,
-    IdentityProvider,
-    identity_provider,
-)
+from tests.identity_provider import FROM_OWN_PAGE, SECRET, IdentityProvider, identity_provider
 from tests.web.company_pages import SETTINGS, START, connect, sign_in_form
 from tests.web.pages import html, page
 

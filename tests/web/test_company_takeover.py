@@ -109,9 +109,7 @@ def test_login_that_joined_elsewhere_is_connected_by_its_person_only(
     assert company.sign_in(Client(), "noor").status_code == 302, "she has connected it herself"
 
 
-def test_login_of_the_provider_becomes_its_persons_own_by_e_mail(
-    company: IdentityProvider,
-) -> None:
+def test_login_of_the_provider_becomes_its_persons_own_by_e_mail(company: IdentityProvider) -> None:
     company.put("noor", groups=["staff"])
     company.sign_in(Client(), "noor")
     noor = User.objects.get(email="noor@acme.test")

@@ -22,10 +22,7 @@ from kmapp.accounts.company_sign_in.assertions import Assertion, RefusalReason, 
 
 MAX_RESPONSE_LENGTH = 256 * 1024  # characters
 CLOCK_SKEW = timedelta(seconds=60)
-NAMES = {
-    "p": "urn:oasis:names:tc:SAML:2.0:protocol",
-    "a": "urn:oasis:names:tc:SAML:2.0:assertion",
-}
+NAMES = {"p": "urn:oasis:names:tc:SAML:2.0:protocol", "a": "urn:oasis:names:tc:SAML:2.0:assertion"}
 BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
 SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"

@@ -16,7 +16,6 @@ from kmapp.accounts.models.keys import ApiKey
 from kmapp.accounts.models.people import (
     AccountAccess,
     Invitation,
-    InvitationQuerySet,
     Membership,
     PersonOwned,
     User,
@@ -30,7 +29,6 @@ __all__ = [
     "AccountQuerySet",
     "ApiKey",
     "Invitation",
-    "InvitationQuerySet",
     "M",
     "Membership",
     "PersonOwned",

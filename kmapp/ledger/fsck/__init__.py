@@ -20,11 +20,11 @@ from kmapp.ledger.fsck.checkpoints import (
 )
 from kmapp.ledger.fsck.database_snapshot import open_snapshot
 from kmapp.ledger.fsck.derived_data import check_derived
-from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.references import check_references
 from kmapp.ledger.fsck.rows import check_rows
 
-__all__ = ["Findings", "Options", "Problem", "check"]
+__all__ = ["Findings", "Options", "check"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

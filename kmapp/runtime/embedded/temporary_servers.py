@@ -31,7 +31,7 @@ REAL_DATA_VARIABLES = (
 
 
 @contextmanager
-def run_servers(*, durable: bool = True) -> Iterator[dict[str, str]]:
+def run_servers() -> Iterator[dict[str, str]]:
     """Start all servers and yield the environment of their clients."""
     with ExitStack() as stack:
         data = Path(tempfile.mkdtemp(prefix="kmapp-throwaway-"))
@@ -42,12 +42,7 @@ def run_servers(*, durable: bool = True) -> Iterator[dict[str, str]]:
         stack.callback(shutil.rmtree, sockets, ignore_errors=True)
         ports = [free_port(), free_port()]
         for part in (
-            Postgres(
-                data / "postgres",
-                embedded.get_postgres_sockets(data),
-                data / "postgres.log",
-                durable=durable,
-            ),
+            Postgres(data / "postgres", embedded.get_postgres_sockets(data), data / "postgres.log"),
             Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
             EmbeddingServer(ports[0], data / "embedder-query.log", "embedder-query"),
             EmbeddingServer(

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self
 from uuid import UUID
 
+from kmapp.database.ids import parse_uuid
 from kmapp.text.highlight import Piece, extract_passage, find_matches, split_at_matches
 from kmapp.text.terms import extract_terms
 
@@ -72,10 +73,7 @@ class SiteQuery:
     @cached_property
     def id(self) -> UUID | None:
         """Return the id, if the search is one."""
-        try:
-            return UUID(self.words)
-        except ValueError:
-            return None
+        return parse_uuid(self.words)
 
     def has_phrases(self, text: str) -> bool:
         folded = text.casefold()

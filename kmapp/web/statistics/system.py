@@ -5,19 +5,16 @@ they are read. A restart resets them, so what was counted since the last sample 
 """
 
 import os
-import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from django.conf import settings
 from django.utils import timezone
 
 from kmapp.api.metrics_endpoint import build_registry, load_outbox_depth
 from kmapp.database.raw_sql import fetch_all
 from kmapp.database.steady_clock import SteadyTime
-from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.web.models import SystemSample
 
 RETENTION = timedelta(days=31)
@@ -49,8 +46,7 @@ def take_sample() -> SystemSample:
     values = {
         **_count_all(),
         **_measure_queue(),
-        **_measure_processes(),
-        **_measure_host(settings.DATA_DIR),
+        **_measure_host(),
         **_measure_database(),
     }
     return SystemSample.objects.create(
@@ -79,19 +75,13 @@ def _measure_queue() -> dict[str, float]:
     }
 
 
-def _measure_processes() -> dict[str, float]:
-    """Return 1 for each process with a heartbeat, 0 for a silent one."""
-    return {name: float(get_heartbeat_age(name) is not None) for name in ("worker", "scheduler")}
-
-
-def _measure_host(folder: Path) -> dict[str, float]:
+def _measure_host() -> dict[str, float]:
     memory = dict(_read_memory())
     return {
         "load": os.getloadavg()[0],
         "memory_used_percent": 100 * (1 - memory["MemAvailable"] / memory["MemTotal"])
         if memory
         else 0,
-        "disk_free_megabytes": shutil.disk_usage(folder).free / MEGABYTE,
     }
 
 
@@ -110,7 +100,4 @@ def _measure_database() -> dict[str, float]:
         "SELECT pg_database_size(current_database()), (SELECT coalesce(sum(pg_relation_size("
         "indexrelid)), 0) FROM pg_index)"
     )
-    return {
-        "database_megabytes": database / MEGABYTE,
-        "index_megabytes": float(indexes) / MEGABYTE,
-    }
+    return {"database_megabytes": database / MEGABYTE, "index_megabytes": float(indexes) / MEGABYTE}

@@ -133,11 +133,10 @@ CHARTS = (
 )
 
 
-def build_system_charts(period: ChartPeriod, now: datetime | None = None) -> list[Chart]:
+def build_system_charts(period: ChartPeriod) -> list[Chart]:
     """Build all charts from the samples of the period. A bucket without samples is a gap."""
-    now = now or timezone.now()
     count = period.length // period.bucket
-    start = now - period.length
+    start = timezone.now() - period.length
     buckets = _aggregate_samples(
         SystemSample.objects.filter(created_at__gte=start).order_by("created_at"), start, period
     )

@@ -175,8 +175,7 @@ def _render_page(
 @page_view("GET", "POST", needs=Permission.MEMBERS)
 def delete(request: WebRequest) -> HttpResponse:
     if request.method != "POST":
-        context = {"row": find_company_sign_in(request.account_id)}
-        return render(request, "web/company_sign_in/confirm.html", context)
+        return render(request, "web/company_sign_in/confirm.html")
     people = _list_connected(request.account_id)
     delete_company_sign_in(request.account_id, actor=request.actor)
     _end_sessions(request, people)

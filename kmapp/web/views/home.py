@@ -15,12 +15,7 @@ from kmapp.web.bounded_counts import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import (
-    redirect_page,
-    redirect_with_notice,
-    render_part,
-    render_polled,
-)
+from kmapp.web.responses import redirect_page, redirect_with_notice, render_part, render_polled
 from kmapp.web.statistics.daily import build_charts
 from kmapp.web.tour import TOUR
 

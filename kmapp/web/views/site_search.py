@@ -32,11 +32,7 @@ MAX_IN_PALETTE = 4
 
 register(
     SearchProvider(
-        name="page",
-        label=_("Pages and actions"),
-        icon="route",
-        position=10,
-        find=find_pages,
+        name="page", label=_("Pages and actions"), icon="route", position=10, find=find_pages
     )
 )
 register(

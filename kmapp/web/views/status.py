@@ -20,12 +20,7 @@ from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.web.context_processors import chrome
 
 SECONDS = 5  # lifetime of a status, so that many requests put no load on the database
-LABELS = {
-    "web": _("Web"),
-    "database": _("Database"),
-    "cache": _("Cache"),
-    "workers": _("Workers"),
-}
+LABELS = {"web": _("Web"), "database": _("Database"), "cache": _("Cache"), "workers": _("Workers")}
 log = structlog.get_logger()
 recent = TtlCache["Status"](max_entries=1)
 _lock = Lock()

@@ -16,12 +16,7 @@ from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.models import (
-    KnowledgeDocument,
-    KnowledgeQuestion,
-    KnowledgeSource,
-    LorebookEntry,
-)
+from knowledge.models import KnowledgeDocument, KnowledgeQuestion, KnowledgeSource, LorebookEntry
 
 LABEL = _("Documents and lore")
 SUMMARY = """\

@@ -54,10 +54,7 @@ seen |= run_all(
     }
 )
 seen |= run_all(
-    {
-        "delete": ("delete", memory_id),
-        "delete_all": ("delete", "--all", "-u", "eve", "--force"),
-    }
+    {"delete": ("delete", memory_id), "delete_all": ("delete", "--all", "-u", "eve", "--force")}
 )
 seen["after"] = run("list", "-u", "bob")
 print(json.dumps(seen))

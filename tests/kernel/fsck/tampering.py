@@ -1,7 +1,7 @@
 """Tampering by a superuser, past triggers, constraints and row-level security."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -106,3 +106,10 @@ class Intruder:
         self, query: str, named: dict[str, sql.Composable], **more: sql.Composable
     ) -> psycopg.Cursor[Any]:
         return self.connection.execute(sql.SQL(query).format(**named, **more))
+
+
+@contextmanager
+def intrude(database: str) -> Iterator[Intruder]:
+    intruder = Intruder(database)
+    with closing(intruder.connection):
+        yield intruder

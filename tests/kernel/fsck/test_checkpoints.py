@@ -116,8 +116,7 @@ def test_changes_of_the_file_are_reported(ledger: Ledger) -> None:
     file.write_bytes(edited + second)
     assert ledger.kinds() == {"checkpoint"}
     file.write_bytes(whole + first[:50])
-    call_command("fsck", stdout=(out := StringIO()))
-    assert "cut short by a crash" in out.getvalue(), "a warning"
+    assert "cut short by a crash" in makers.run_command("fsck"), "a warning"
     file.unlink()
     assert ledger.kinds() == {"checkpoint"}, "the database has copies"
     file.write_bytes(whole)
@@ -179,9 +178,7 @@ def test_startup_logs_a_chain_behind_its_checkpoint(
     ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     cut_three_commits(ledger)
-    out = StringIO()
-    call_command("prepare", stdout=out, stderr=StringIO())
-    [message] = json.loads(out.getvalue())["behind"]
+    [message] = json.loads(makers.run_command("prepare"))["behind"]
     assert str(ledger.account.pk) in message
     assert "was signed" in message
     assert message in BEHIND.format(accounts=message, command="kmapp")

@@ -3,14 +3,12 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 
 from kmapp.ledger.fsck import database_snapshot
 from kmapp.runtime import env
@@ -23,9 +21,7 @@ from tests.promises.plugin import RecordFigure
 def test_untouched_ledger_has_no_problems(ledger: Ledger) -> None:
     makers.settle()
     assert ledger.problems() == []
-    out = StringIO()
-    call_command("fsck", "--account", ledger.account.slug, stdout=out)
-    assert "all as sealed" in out.getvalue()
+    assert "all as sealed" in makers.run_command("fsck", "--account", ledger.account.slug)
 
 
 @pytest.fixture
@@ -68,9 +64,7 @@ def test_100_edits_of_commits_are_reported_with_their_number(
 
 def test_signed_heads_are_signed_once_and_a_bc_date_is_reported(ledger: Ledger) -> None:
     before = settings.CHECKPOINT_FILE.read_bytes()
-    out = StringIO()
-    call_command("checkpoint", stdout=out)
-    assert "signed before" in out.getvalue()
+    assert "signed before" in makers.run_command("checkpoint")
     assert settings.CHECKPOINT_FILE.read_bytes() == before
     ledger.intruder.run(
         "UPDATE ledger_commit SET created_at = (replace(created_at::text, '+00', '') || ' BC')"
