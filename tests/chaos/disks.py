@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import psycopg
+import pytest
 from django.core.management import call_command
 from pytest_django import DjangoDbBlocker
 
@@ -83,7 +84,11 @@ class FileDisk(Disk):
 
     def fail(self) -> None:
         """Become read-only although files are open for writing, until it is mounted again."""
-        run("mount", "-o", "remount,abort", self.folder)
+        # Older kernels report that it is read-only, as an error.
+        words = ["mount", "-o", "remount,abort", self.folder]
+        subprocess.run(words, check=False, capture_output=True)
+        with pytest.raises(OSError, match="Read-only"):
+            (self.folder / "probe").touch()
 
     def unmount(self) -> None:
         super().unmount()

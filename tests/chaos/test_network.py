@@ -184,6 +184,8 @@ def _run(network: Network, pair: str, fault: str) -> tuple[Counter[int], float]:
             began = time.monotonic()
             statuses[request()] += 1
             longest = max(longest, time.monotonic() - began)
+        if pair.startswith(("worker", "beat")):
+            time.sleep(0.2)  # jobs accumulate during the fault
         if name not in network.acknowledged:
             unsure.append(name)
     if fault == LATE:
@@ -208,7 +210,7 @@ def test_faulty_network_loses_nothing(
         assert set(statuses) <= {200, 201, 202} | allowed, (pair, fault, statuses)
         assert longest <= limit(most), (pair, fault, longest)
         slowest[pair] = max(slowest.get(pair, 0.0), longest)
-    seconds_until(network.product.is_idle, 120)
+    seconds_until(network.product.is_idle, 180)
     assert network.product.pids() == running
     rows = makers.rows(MemoryEntry, network.account, user_id="ann")
     stored = Counter(row.client_id for row in rows)
