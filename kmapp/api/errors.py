@@ -1,10 +1,12 @@
 """Conversion of errors to HTTP responses: `translate_error` maps every kind, DRF calls `render`."""
 
+import errno
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeGuard
 
 import psycopg
 import structlog
@@ -14,7 +16,7 @@ from django.core.exceptions import (
     SuspiciousOperation,
     ValidationError,
 )
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.http import Http404, JsonResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -89,7 +91,7 @@ def translate_error(error: BaseException) -> Refusal | None:
         return _build_invalid(
             _list_issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
         )
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, OperationalError | InterfaceError) or _is_read_only_disk(error):
         return _translate_database_error(error)
     return _translate_django_error(error)
 
@@ -140,6 +142,12 @@ def _translate_drf_error(error: drf.APIException) -> Refusal:
     return build_refusal(
         status if status in CODES else 400, _join_messages(error.detail), **headers
     )
+
+
+def _is_read_only_disk(error: BaseException) -> TypeGuard[ProgrammingError]:
+    """Return whether the database cannot write its files, which it reports as a privilege."""
+    is_about_privileges = isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege)
+    return is_about_privileges and os.strerror(errno.EROFS) in str(error.__cause__)
 
 
 def _translate_database_error(error: Exception) -> Refusal | None:

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import structlog
 from celery.beat import PersistentScheduler
 from django.conf import settings
 
 from kmapp.outbox.broker import is_crowded
 from kmapp.outbox.heartbeats import record_heartbeat
+
+log = structlog.get_logger()
 
 
 class Scheduler(PersistentScheduler):
@@ -25,6 +28,15 @@ class Scheduler(PersistentScheduler):
                 entry.last_run_at = now
                 self._heap = None  # it contains the former times
         return float(super().tick(*args, **kwargs))
+
+    def sync(self) -> None:
+        """Store the times, or continue without, because the disk may be full or read-only."""
+        try:
+            super().sync()
+        except OSError as error:
+            # A failed `sync` of a shelf turns this off, and later ones would store nothing.
+            self._store.writeback = True  # type: ignore[attr-defined]
+            log.warning("schedule_not_stored", error=type(error).__name__)
 
     def apply_async(self, entry: Any, *args: Any, **kwargs: Any) -> Any:
         """Send a task, unless enough messages wait already, as without a worker."""

@@ -57,6 +57,7 @@ class Product:
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
     extra_environment: Mapping[str, str] = field(default_factory=dict)
+    part_environment: dict[str, Mapping[str, str]] = field(default_factory=dict)  # by name
     prefix: Sequence[str] = ()  # of the command of each process
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -140,11 +141,16 @@ class Product:
     def _start(self, program: Program) -> None:
         log = self.log(program.name)
         argv = [*self.prefix, *program.argv]
-        surrounded = Program(name=program.name, argv=argv, env=self.environment())
+        environment = {**self.environment(), **self.part_environment.get(program.name, {})}
+        surrounded = Program(name=program.name, argv=argv, env=environment)
         process = self.running[program.name] = processes.start(surrounded, log)
         processes.wait_until(lambda: process.poll() is not None or program.ready(), PATIENCE)
         assert process.poll() is None, f"{program.name} ended:\n{log.read_text()[-3000:]}"
         assert program.ready(), f"{program.name} is not ready:\n{log.read_text()[-3000:]}"
+
+    def pids(self) -> dict[str, int]:
+        """Return the pids of the parts that run."""
+        return {name: part.pid for name, part in self.running.items() if part.poll() is None}
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a part and all its children."""

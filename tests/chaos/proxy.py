@@ -38,6 +38,22 @@ FAULTS = {
     "blackhole": Fault(blackhole=True),
     "slow bytes": Fault(pace=0.0003),
 }
+# Of services that are called within a deadline. Their responses may be short.
+LATE = "latency beyond the deadline"
+DEADLINE = 1.0  # seconds
+PATIENCE = 30.0  # seconds, for a call that must succeed on a busy machine
+SERVICE_FAULTS = {
+    **FAULTS,
+    "truncation": Fault(truncate_after=5),
+    LATE: Fault(latency=3 * DEADLINE),
+}
+SILENT = {"blackhole", LATE}  # a call fails at its deadline
+BREAKING = {"reset", "truncation", *SILENT}  # a call fails
+
+
+def choose_deadline(fault: str) -> float:
+    """Return a deadline that a silent service misses and another one meets."""
+    return DEADLINE if fault in SILENT else PATIENCE
 
 
 @dataclass
@@ -71,6 +87,11 @@ class Proxy:
         self.fault = fault or Fault()
         if self.fault.reset:
             self._reset_all()
+
+    def recover(self) -> None:
+        """Forward everything from now on; what was delayed until now never arrives."""
+        self.become(FAULTS["reset"])
+        self.become()
 
     def _reset_all(self) -> None:
         for each in list(self._open):

@@ -10,3 +10,5 @@ CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"] = env.integer(  # noqa: F4
     "CHAOS_VISIBILITY",
     CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"],  # noqa: F405
 )
+# One test lets beat store its schedule after each task.
+CELERY_BEAT_SYNC_EVERY = env.integer("CHAOS_SYNC_EVERY", 0)

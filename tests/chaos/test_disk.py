@@ -1,76 +1,39 @@
 """A full or read-only disk: clear errors, nothing lost, and recovery without a restart."""
 
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import time
+from collections import Counter
+from functools import partial
 
 import pytest
-from django.core.management import call_command
+from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from kmapp.database.provision import Login, provision
+from kmapp.accounts.models import Account
 from kmapp.runtime.embedded.postgres import Postgres
 from memory.models import MemoryEntry
 from tests import makers
-from tests.chaos.conftest import ROLES, ChaosServer, SeparateProduct, connected_to
-from tests.chaos.measure import seconds_until
+from tests.chaos.conftest import ChaosServer, SeparateProduct
+from tests.chaos.disks import (
+    Disk,
+    FileDisk,
+    begin_wal_segment,
+    may_mount,
+    may_mount_files,
+    mounted,
+    product_with_database_in,
+)
+from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Answer, Product
+from tests.chaos.test_checkpoints import Ages
 from tests.promises.plugin import RecordFigure
-
-MEGABYTE = 2**20
-
-
-def _may_mount() -> bool:
-    words = ["unshare", "-m", "true"]
-    return os.getuid() == 0 and subprocess.run(words, check=False).returncode == 0
-
 
 pytestmark = [
     pytest.mark.promise(46),
-    pytest.mark.skipif(not _may_mount(), reason="mounting a disk is not permitted"),
+    pytest.mark.skipif(not may_mount(), reason="mounting a disk is not permitted"),
 ]
-
-
-class Disk:
-    """A small disk of its own."""
-
-    def __init__(self, folder: Path, kilobytes: int) -> None:
-        self.folder = folder
-        folder.mkdir(mode=0o711)
-        self._run("mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,mode=711", "tmpfs", str(folder))
-
-    def fill(self) -> None:
-        with (self.folder / "filler").open("wb", buffering=0) as file:
-            for size in (MEGABYTE, 4096, 1):
-                try:
-                    while file.write(b"x" * size):
-                        pass
-                except OSError:
-                    continue
-
-    def free(self) -> None:
-        (self.folder / "filler").unlink()
-
-    def remount(self, mode: str) -> None:
-        self._run("mount", "-o", f"remount,{mode}", str(self.folder))
-
-    def unmount(self) -> None:
-        self._run("umount", "-l", str(self.folder))
-
-    def _run(self, *words: str) -> None:
-        subprocess.run(words, check=True, capture_output=True)
-
-
-@contextmanager
-def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
-    mounted = Disk(folder, kilobytes)
-    try:
-        yield mounted
-    finally:
-        mounted.unmount()
+KILOBYTES = 420 * 1024
+SEARCH = {"query": "Which lamp is out?", "user_id": "ann"}
+FULL_SECONDS = amount(40, 20)  # longer than the intervals of the scheduler's frequent tasks
 
 
 def post_note(product: Product, number: int) -> Answer:
@@ -84,24 +47,25 @@ def store(product: Product, number: int) -> int:
     return post_note(product, number).status
 
 
+def is_signed(product: Product) -> bool:
+    return bool(product.request("GET", "health").body["ledger"]["ok"])
+
+
 @pytest.mark.long  # minutes: it waits until missing checkpoints are reported
 def test_checkpoints_survive_a_full_and_a_read_only_disk(
     separate_product: SeparateProduct, chaos_server: ChaosServer, record_figure: RecordFigure
 ) -> None:
     """Writes continue, health reports missing checkpoints, and the same process catches up."""
     with (
-        disk(chaos_server.home / "disk", 64) as small,
+        mounted(Disk(chaos_server.home / "disk", 64)) as small,
         separate_product(CHECKPOINT_FILE=str(small.folder / "checkpoints.ndjson")) as (product, _),
     ):
         product.ensure_running("valkey", "provider", "web", "beat")
         number = 0
-
-        def is_signed() -> bool:
-            return bool(product.request("GET", "health").body["ledger"]["ok"])
-
+        has_signed = partial(is_signed, product)
         assert store(product, number) == 201
-        seconds_until(is_signed, 30)
-        beat = product.running["beat"].pid
+        seconds_until(has_signed, 30)
+        pids = product.pids()
         for fault, end in (
             (small.fill, small.free),
             (lambda: small.remount("ro"), lambda: small.remount("rw")),
@@ -109,15 +73,14 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
             fault()
             number += 1
             assert store(product, number) == 201
-            missed = seconds_until(lambda: not is_signed(), 90)  # health allows a minute
+            missed = seconds_until(lambda: not has_signed(), 90)  # health allows a minute
             assert product.request("GET", "memory/verify").body["ok"]
             end()
-            caught_up = seconds_until(is_signed, 30)
+            caught_up = seconds_until(has_signed, 30)
             record_figure(
                 f"missing checkpoints reported {missed:.0f} s, signed {caught_up:.0f} s after"
             )
-        assert product.running["beat"].pid == beat
-        assert product.running["beat"].poll() is None
+        assert product.pids() == pids
         product.command("fsck")
 
 
@@ -126,34 +89,106 @@ def test_full_database_disk_refuses_writes_and_loses_none(
     chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
 ) -> None:
     """Writes return 503 while the disk is full; searches continue."""
-    with disk(chaos_server.home / "small", 420 * 1024) as small:
-        home = small.folder
-        server = Postgres(
-            home / "postgres", chaos_server.home / "sm", chaos_server.home / "small.log"
+    home = chaos_server.home / "full"
+    home.mkdir(mode=0o711)
+    with (
+        mounted(Disk(chaos_server.home / "small", KILOBYTES)) as small,
+        product_with_database_in(small.folder, home, chaos_server, django_db_blocker) as parts,
+    ):
+        product, account, server = parts
+        pids = start(product, server)
+        small.fill()
+        acknowledged = write_until_refused(product)
+        assert product.post("memory/search", SEARCH).status == 200
+        small.free()
+        check_recovery(product, account, acknowledged)
+        assert product.pids() == pids
+        assert server.process
+        assert server.process.poll() is None
+        record_figure(f"{acknowledged} acknowledged memories there after a full disk")
+
+
+@pytest.mark.chaos
+@pytest.mark.skipif(not may_mount_files(), reason="mounting a file is not permitted")
+def test_read_only_database_disk_needs_only_a_restart_of_postgres(
+    chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
+) -> None:
+    """PostgreSQL ends, and requests get a 503; the product goes on when it is started again."""
+    home = chaos_server.home / "ro"
+    home.mkdir(mode=0o711)
+    with (
+        mounted(FileDisk(chaos_server.home / "failing", KILOBYTES)) as failing,
+        product_with_database_in(failing.folder, home, chaos_server, django_db_blocker) as parts,
+    ):
+        product, account, server = parts
+        pids = start(product, server)
+        failing.fail()
+        acknowledged = write_until_refused(product)
+        process = server.process
+        assert process
+        seconds = seconds_until(lambda: process.poll() is not None, 60)
+        assert post_note(product, acknowledged).status == 503
+        assert product.post("memory/search", SEARCH).status == 503
+        server.stop()
+        failing.repair()
+        server.start()
+        connections.close_all()  # of this process
+        check_recovery(product, account, acknowledged)
+        assert product.pids() == pids
+        record_figure(
+            f"PostgreSQL ended {seconds:.0f} s after its disk became read-only;"
+            f" {acknowledged} acknowledged memories there after its restart"
         )
-        with server:
-            owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
-            provision(server.url(), database="small", owner=owner, app=app)
-            with django_db_blocker.unblock(), connected_to(server, "small"):
-                call_command("migrate", database="owner", verbosity=0)
-                call_command("embedding_models", "ensure", verbosity=0)
-                account = makers.account("Acme")
-                shutil.rmtree(chaos_server.home / "full", ignore_errors=True)
-                (chaos_server.home / "full").mkdir()
-                product = Product(chaos_server.home / "full", server.url(ROLES["app"], "small"))
-                product.key = makers.key(account)[1]
-                try:
-                    _fill_and_free(product, small, account.pk)
-                    remaining = makers.rows(MemoryEntry, account)
-                finally:
-                    product.kill(*product.running)
-                record_figure(f"{len(remaining)} acknowledged memories there after a full disk")
 
 
-def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:
-    product.ensure_running("valkey", "provider", "web")
-    assert [store(product, number) for number in range(5)] == [201] * 5
-    small.fill()
+@pytest.mark.chaos
+def test_full_data_folder_loses_nothing(
+    chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
+) -> None:
+    """The folder has the database, the files of Valkey, checkpoints, the schedule, keys and logs.
+
+    Writes return 503 while it is full, and all processes go on afterwards.
+    """
+    with (
+        mounted(Disk(chaos_server.home / "data", KILOBYTES)) as small,
+        product_with_database_in(
+            small.folder, small.folder, chaos_server, django_db_blocker
+        ) as parts,
+    ):
+        product, account, server = parts
+        product.extra_environment = {"CHAOS_SYNC_EVERY": "1"}
+        pids = start(product, server)
+        small.fill()
+        acknowledged = write_until_refused(product)
+        statuses = Counter[int]()
+        until = time.monotonic() + FULL_SECONDS
+        while time.monotonic() < until:
+            statuses[post_note(product, acknowledged).status] += 1
+            statuses[product.post("memory/search", SEARCH).status] += 1
+            time.sleep(0.5)
+        assert set(statuses) <= {200, 201, 503}
+        assert statuses[503]
+        small.free()
+        check_recovery(product, account, acknowledged)
+        seconds_until(Ages(product, account).is_signed, 60)
+        assert product.pids() == pids
+        assert server.process
+        assert server.process.poll() is None
+        record_figure(f"{acknowledged} acknowledged memories there after a full data folder")
+
+
+def start(product: Product, server: Postgres) -> dict[str, int]:
+    """Start the whole product, store five notes and do their jobs; return the pids."""
+    product.ensure_running("valkey", "provider", "web", "worker", "beat")
+    assert [store(product, number) for number in range(4)] == [201] * 4
+    begin_wal_segment(server)
+    assert store(product, 4) == 201
+    seconds_until(product.is_idle, 60)
+    return product.pids()
+
+
+def write_until_refused(product: Product) -> int:
+    """Write notes until one gets a 503; return how many were acknowledged in all."""
     acknowledged = 5
     answer = post_note(product, acknowledged)
     while answer.status == 201 and acknowledged < 400:
@@ -161,10 +196,15 @@ def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:
         answer = post_note(product, acknowledged)
     assert answer.status == 503, answer
     assert int(answer.headers["Retry-After"]) > 0, answer
-    search = {"query": "Which lamp is out?", "user_id": "ann"}
-    assert product.post("memory/search", search).status == 200
-    small.free()
-    seconds_until(lambda: store(product, acknowledged) in (200, 201), 30)
-    with_client = product.post("memory/list", {"user_id": "ann", "limit": 200}).body["results"]
-    assert {row["client_id"] for row in with_client} == {f"d{n}" for n in range(acknowledged + 1)}
+    return acknowledged
+
+
+def check_recovery(product: Product, account: Account, acknowledged: int) -> None:
+    """Wait until the refused note can be written and all jobs are done; look for all notes."""
+    seconds_until(lambda: store(product, acknowledged) in (200, 201), 60)
+    seconds_until(product.is_idle, 120)
+    rows = makers.rows(MemoryEntry, account)
+    assert {row.client_id for row in rows} == {f"d{n}" for n in range(acknowledged + 1)}
+    listed = product.post("memory/list", {"user_id": "ann", "limit": 200}).body["results"]
+    assert len(listed) == len(rows)
     product.command("fsck")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from django.http import Http404, UnreadablePostError
 from django.test import Client
 from psycopg import errors as postgres
@@ -19,10 +19,17 @@ pytestmark = pytest.mark.urls("tests.kernel.api_views")
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
 
 
-def _of_database(cause: Exception) -> OperationalError:
-    error = OperationalError("…")
+READ_ONLY = 'could not extend file "base/5/16384": Read-only file system'
+
+
+def _of_database(cause: Exception, kind: type[DatabaseError] = OperationalError) -> DatabaseError:
+    error = kind("…")
     error.__cause__ = cause
     return error
+
+
+def _of_privileges(message: str) -> DatabaseError:
+    return _of_database(postgres.InsufficientPrivilege(message), ProgrammingError)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,7 @@ def _of_database(cause: Exception) -> OperationalError:
         (_of_database(postgres.TooManyConnections()), 503, "unavailable"),
         (_of_database(postgres.QueryCanceled()), 503, "unavailable"),
         (_of_database(postgres.LockNotAvailable()), 503, "unavailable"),
+        (_of_privileges(READ_ONLY), 503, "unavailable"),
         (InterfaceError("the connection is closed"), 503, "unavailable"),
     ],
 )
@@ -65,7 +73,13 @@ def test_each_error_is_translated_to_its_status_and_body(
 
 
 @pytest.mark.parametrize(
-    "error", [RuntimeError(), _of_database(postgres.StatementTooComplex()), AssertionError()]
+    "error",
+    [
+        RuntimeError(),
+        _of_database(postgres.StatementTooComplex()),
+        _of_privileges("permission denied for table accounts_account"),
+        AssertionError(),
+    ],
 )
 def test_unexpected_errors_are_not_translated(error: Exception) -> None:
     assert translate_error(error) is None

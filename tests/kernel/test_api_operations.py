@@ -1,5 +1,8 @@
 """Health, version, metrics, schema and docs."""
 
+import errno
+import os
+import shelve
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +21,7 @@ import kmapp
 from kmapp.accounts.models import Account
 from kmapp.api import health
 from kmapp.api.health import HealthReport
+from kmapp.celery import app
 from kmapp.outbox import heartbeats
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.runtime import beat_scheduler
@@ -149,6 +153,25 @@ def test_worker_and_scheduler_create_the_data_folder(settings: Any, tmp_path: Pa
     file = str(settings.DATA_DIR / "schedule")
     beat_scheduler.Scheduler(current_app, schedule_filename=file).close()
     assert list(settings.DATA_DIR.iterdir()) != []
+
+
+def test_scheduler_stores_its_times_once_the_disk_has_space_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = str(tmp_path / "schedule")
+    scheduler = beat_scheduler.Scheduler(app, schedule_filename=file)
+    [entry, *_others] = scheduler.schedule.values()
+    entry.total_run_count = 7
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(shelve.Shelf, "__setitem__", refuse)
+        scheduler.sync()
+    scheduler.close()
+    again = beat_scheduler.Scheduler(app, schedule_filename=file)
+    assert again.schedule[entry.name].total_run_count == 7
+    again.close()
 
 
 def test_version_is_public(client: Client) -> None:

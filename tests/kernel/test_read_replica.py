@@ -26,6 +26,7 @@ from memory.retrieval.restore_rehearsal_queries import SampleQuery, run_question
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
 from tests.agent import Agent
+from tests.chaos.proxy import BREAKING, SERVICE_FAULTS, Proxy
 from tests.standby import run_standby
 
 TEXT = "The spare keys are in the cellar"
@@ -171,6 +172,27 @@ def test_uses_the_primary_while_the_replica_is_away(
     read_replica.replica_state.clear()
     wait_for_replica(tenant.agent)
     assert find(tenant.agent) == [TEXT]
+
+
+@pytest.mark.promise(41)
+@pytest.mark.parametrize("fault", ["latency", "reset", "truncation"])
+def test_faulty_network_to_the_replica_stops_no_search(
+    tenant: Tenant, standby: Postgres, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    with Proxy(str(standby.sockets / ".s.PGSQL.5432")).serving() as proxy:
+        connections["replica"].close()
+        entry = connections["replica"].settings_dict
+        address = {"HOST": "127.0.0.1", "PORT": str(proxy.port)}
+        monkeypatch.setitem(connections.settings, "replica", {**entry, **address})
+        del connections["replica"]
+        wait_for_replica(tenant.agent)
+        proxy.become(SERVICE_FAULTS[fault])
+        assert search(tenant.agent) == ("failed" if fault in BREAKING else "replica")
+        assert find(tenant.agent) == [TEXT]
+        proxy.recover()
+        monkeypatch.setattr(read_replica, "PAUSE", 0.0)
+        read_replica.replica_state.clear()
+        wait_for_replica(tenant.agent)
 
 
 def test_a_transaction_sees_what_it_wrote(tenant: Tenant) -> None:
