@@ -94,11 +94,12 @@ def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
         assert verdicts == [f"{lacks}; no Chromium", KEPT, BROKEN, lacks]
 
 
-MACHINE = {"cores": 2, "postgres": "18.6", "python": "3.11.7"}
+MACHINE: dict[str, Any] = {"cores": 2, "postgres": "18.6", "python": "3.11.7"}
 
 
 def test_page_states_each_complete_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, (first, *others) = tmp_path / "promises.md", PROMISES
+    first, *others = PROMISES
+    page = tmp_path / "promises.md"
     page.write_text(f"# Promises\n\n{command.BEGIN}\n\nOlder.\n\n{command.END}\n\nMore.\n")
     monkeypatch.setattr(command, "DOCS", page)
     folders = [tmp_path / "one", tmp_path / "two"]

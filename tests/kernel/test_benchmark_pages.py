@@ -9,9 +9,9 @@ import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management import benchmark
-from kmapp.management.benchmark import write_section
+from kmapp.management.benchmark import run_on_temporary_servers, write_section
 from kmapp.management.verification_cost import VerificationCost
+from kmapp.runtime.embedded import temporary_servers
 
 
 def test_a_command_replaces_its_own_section(tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_exit_code_is_that_of_the_command_on_temporary_servers(
     def run(words: list[str], environment: dict[str, str]) -> None:
         raise subprocess.CalledProcessError(3, words)
 
-    monkeypatch.setattr(benchmark.temporary_servers, "run_servers", run_servers)
-    monkeypatch.setattr(benchmark.temporary_servers, "prepare", dict)
-    monkeypatch.setattr(benchmark.temporary_servers, "run", run)
+    monkeypatch.setattr(temporary_servers, "run_servers", run_servers)
+    monkeypatch.setattr(temporary_servers, "prepare", dict)
+    monkeypatch.setattr(temporary_servers, "run", run)
     with pytest.raises(SystemExit) as exit_:
-        benchmark.run_on_temporary_servers()
+        run_on_temporary_servers()
     assert exit_.value.code == 3
