@@ -24,8 +24,9 @@ class VerificationCost:
     def measure_pair(self, account: Account, search: Callable[[], object]) -> None:
         """Time one search with and one without verification, which of them first in turn.
 
-        The first search after a change of the account is slower, so it is not timed. The account
-        is left as the last search needed it.
+        The first search after a change of the account is not timed: it is slower, because a search
+        of memories reads the seals in the statement of the rows only from the second one on. The
+        account is left as the last search needed it.
         """
         turn = len(self.elapsed[True])
         for verified in (turn % 2 == 1, turn % 2 == 0):

@@ -95,8 +95,8 @@ def _describe_run(newest: CompleteRun) -> str:
 
 
 def list_runs(complete: Sequence[CompleteRun]) -> str:
-    """Return a table of complete runs, of which each states how many promises were kept."""
-    lines = ["| complete run | commit | promises kept |", "| --- | --- | ---: |"]
+    """Return a table of the runs, which states how many promises each kept."""
+    lines = ["| run | commit | promises kept |", "| --- | --- | ---: |"]
     lines += [f"| {_format_time(each)} | {each.commits} | {each.score} |" for each in complete]
     return "\n".join(lines)
 
