@@ -2,12 +2,15 @@
 
 import ast
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.chaos.measure import SKIPPED_IN_SHORT_FORM
+from tests.promises import __main__ as command
 from tests.promises.register import PROMISES
 from tests.promises.table import BROKEN, KEPT, NOT_SHOWN, as_markdown, as_text, rows, runs
 
@@ -35,7 +38,9 @@ def test_every_promise_has_a_test() -> None:
 Result = tuple[str, list[int], list[str]]
 
 
-def store_run(folder: Path, name: str, tests: dict[str, Result], *, short: bool = False) -> None:
+def store_run(
+    folder: Path, name: str, tests: dict[str, Result], *, short: bool = False, **machine: Any
+) -> None:
     """Store a run; the figures of a skipped test are its reason."""
     stored = {
         test: {"outcome": outcome, "promises": numbers, "measured": figures}
@@ -44,7 +49,7 @@ def store_run(folder: Path, name: str, tests: dict[str, Result], *, short: bool 
         for test, (outcome, numbers, figures) in tests.items()
     }
     (folder / f"{name}.json").write_text(
-        json.dumps({"began": name, "short": short, "tests": stored})
+        json.dumps({"began": name, "short": short, **machine, "tests": stored})
     )
 
 
@@ -87,6 +92,48 @@ def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
     else:
         lacks = f"{NOT_SHOWN}: no faketime"
         assert verdicts == [f"{lacks}; no Chromium", KEPT, BROKEN, lacks]
+
+
+MACHINE: dict[str, Any] = {"cores": 2, "postgres": "18.6", "python": "3.11.7"}
+
+
+def test_page_states_each_complete_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = PROMISES
+    page = tmp_path / "promises.md"
+    page.write_text(f"# Promises\n\n{command.BEGIN}\n\nOlder.\n\n{command.END}\n\nMore.\n")
+    monkeypatch.setattr(command, "DOCS", page)
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder, day, commit, outcome in zip(
+        folders, (2, 1), ("1a2b3c4d with changes", ""), ("passed", "failed"), strict=True
+    ):
+        folder.mkdir()
+        parts: tuple[dict[str, Result], ...] = (
+            {"a": (outcome, [first], [f"{day} ms"])},
+            {"b": ("passed", others, [])},
+        )
+        for hour, part in zip((8, 9), parts, strict=True):
+            began = f"2026-01-0{day}T0{hour}:30:00+00:00"
+            store_run(folder, began, part, commit=commit, **MACHINE)
+    whole = len(PROMISES)
+    monkeypatch.setattr(sys, "argv", ["promises", "--docs", *map(str, reversed(folders))])
+    assert command.main() == 1, "a promise was broken in the earlier run"
+    text = page.read_text()
+    run, machine = "By `make chaos` on 2 January 2026", "with 2 cores, PostgreSQL 18.6 and Python"
+    assert f"{run}, {machine} 3.11.7, commit 1a2b3c4d with changes." in text
+    assert [line for line in text.splitlines() if line.endswith(f" of {whole} |")] == [
+        f"| 2 January 2026, 08:30 UTC | 1a2b3c4d with changes | {whole} of {whole} |",
+        f"| 1 January 2026, 08:30 UTC | not recorded | {whole - 1} of {whole} |",
+    ]
+    assert "2 ms" in text, "the table is of the newest run"
+    assert "1 ms" not in text
+    assert "Older." not in text
+    assert text.startswith(f"# Promises\n\n{command.BEGIN}\n\n")
+    assert text.endswith(f"\n\n{command.END}\n\nMore.\n")
+    monkeypatch.setattr(sys, "argv", ["promises", "--docs", str(folders[0])])
+    assert command.main() == 0
+    monkeypatch.setattr(sys, "argv", ["promises", "--docs", str(folders[0]), str(tmp_path / "no")])
+    with pytest.raises(SystemExit):
+        command.main()
 
 
 @pytest.fixture

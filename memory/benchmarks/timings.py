@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import quantiles
 from typing import Any
 
@@ -23,6 +24,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import binary_cursor
+from kmapp.management.verification_cost import VerificationCost, set_verification
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
@@ -80,8 +82,8 @@ class SearchTimes:
 
     viewer: str
     bare: Times = field(default_factory=Times)  # the index queries, by psycopg alone
-    product: Times = field(default_factory=Times)  # the search, with the query's vector given
-    verified: Times = field(default_factory=Times)  # the same with `verify_on_read`
+    # The search with the query's vector given, with and without `verify_on_read`.
+    product: VerificationCost = field(default_factory=VerificationCost)
     http: Times = field(default_factory=Times)  # with a cached vector, in the web stack
     nearest: list[tuple[float, float]] = field(default_factory=list)  # see `_compute_recall`
 
@@ -135,17 +137,17 @@ class Bench:
         warm_up = 5
         for turn, text in enumerate(self.draw_queries(number + warm_up)):
             request, vector = SearchRequest(query=text, viewer=viewer), self.draw_query_vector(text)
+            search = partial(search_with_vector, self.account.pk, request, vector)
             with capture_statements() as statements:
-                search_with_vector(self.account.pk, request, vector)
+                search()
             if turn < warm_up:
                 continue
             self._run_bare(
                 [each for each in statements if each.name in INDEX_QUERIES], figures.bare
             )
-            with figures.product.timed():
-                search_with_vector(self.account.pk, request, vector)
-            with self._verifying(), figures.verified.timed():
-                search_with_vector(self.account.pk, request, vector)
+            figures.product.measure_pair(self.account, search)
+            set_verification(self.account, verified=False)
+            search()  # the first one after a change of the account is slower
             with figures.http.timed():
                 self._post({"query": text, "user_id": viewer.user_id or None})
             if turn < warm_up + MAX_EXHAUSTIVE:
@@ -170,13 +172,6 @@ class Bench:
             for depth in (10, MAX_PER_LIST)
         )
         return first, whole
-
-    @contextmanager
-    def _verifying(self) -> Iterator[None]:
-        """Verify what searches read, inside the block."""
-        set_verification(self.account, verified=True)
-        yield
-        set_verification(self.account, verified=False)
 
     def measure_writes(self, number: int) -> WriteTimes:
         """Measure single writes, batches and durable INSERTs."""
@@ -267,8 +262,3 @@ def run_bench(
     with connections["owner"].cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS perf_scratch")
     return embedding, searches, writing
-
-
-def set_verification(account: Account, *, verified: bool) -> None:
-    with acting(account):
-        Account.objects.filter(pk=account.pk).update(verify_on_read=verified)

@@ -11,19 +11,57 @@ from django.conf import settings
 from django.core.management import CommandError
 
 from kmapp.accounts.models import Account
+from memory.benchmarks import signing_rounds, verify_on_read_cost
+from memory.benchmarks.checkpoint_write_overhead import CheckpointCost
 from tests import makers
 
 perf = partial(makers.run_command, "perf")
 
 
 def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:
-    page, others = tmp_path / "b.md", "\n## Rules\n\nTheir own figures.\n"
-    page.write_text("# Older figures\n" + others)
+    page, others = tmp_path / "b.md", "\n\n## Rules\n\nTheir own figures.\n"
+    begin, end = "<!-- figures of manage.py perf bench -->", "<!-- end of manage.py perf bench -->"
+    page.write_text(f"# Benchmarks\n\n{begin}\n\nOlder figures.\n\n{end}{others}")
     result = perf("bench", "--here", "--sizes=400", "--number=3", f"--out={page}")
-    assert page.read_text() == result + others
+    assert page.read_text() == f"# Benchmarks\n\n{begin}\n\n{result.strip()}\n\n{end}{others}"
     rows = [line for line in result.splitlines() if line.startswith("| 400 |")]
     assert len(rows) == 4
     assert "make bench" in result
+
+
+def test_verify_fails_above_its_target(
+    committed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "b.md"
+    words = ("verify", "--here", "--entries=100", "--number=1", f"--out={page}")
+    monkeypatch.setattr(verify_on_read_cost, "TARGET", 1_000.0)
+    result = perf(*words)
+    assert "The target, at most 1000.00, holds: the largest ratio is " in result
+    rows = [line for line in result.splitlines() if line.startswith("| 100 memories, by ")]
+    assert len(rows) == 3
+    monkeypatch.setattr(verify_on_read_cost, "TARGET", 0.001)
+    with pytest.raises(CommandError, match=r"at most 0\.00, is missed") as error:
+        perf(*words)
+    assert error.value.returncode == 1
+    assert page.read_text().count("## Verification on read") == 1
+    assert str(error.value) in page.read_text(), "the page states it, too"
+
+
+def test_rounds_of_signing_sign_each_account(
+    committed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = signing_rounds.measure_signing_rounds(3)
+    assert len(seconds) == signing_rounds.SIGNING_ROUNDS
+    assert min(seconds) > 0
+    slow = CheckpointCost(unsigned_rate=100, signed_rate=95, ratio=0.95, delay=2.1)
+    text = signing_rounds.render_section("Generated.", slow, 3, [0.1, 0.3, 0.2])
+    assert "at most 2.0 s, is missed" in text
+    assert "| 100 | 95 | 0.95 | 2.1 s |" in text
+    assert "each of 3 accounts has one new commit, a round of signing takes 0.20 s" in text
+    assert "at most 0.30 s" in text
+    monkeypatch.setattr(signing_rounds, "sign_moved_heads", list)  # another process signs
+    with pytest.raises(RuntimeError, match="3 accounts were not signed"):
+        signing_rounds.measure_signing_rounds(3)
 
 
 def test_jobs_are_measured_by_queue(committed: str) -> None:

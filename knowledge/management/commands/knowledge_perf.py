@@ -1,4 +1,4 @@
-"""manage.py knowledge_perf: measure document search and chunking."""
+"""manage.py knowledge_perf: measure document search, chunking and verification."""
 
 import time
 from collections.abc import Mapping
@@ -9,9 +9,12 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from kmapp.accounts.models import account_ids
 from kmapp.management.account_lookup import get_account
+from kmapp.management.benchmark import describe_origin, run_on_temporary_servers, write_section
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS
 from knowledge.actions.folder_sync import build_delivery, list_files
+from knowledge.benchmarks import verify_on_read_cost
 from knowledge.benchmarks.search_quality import (
     QUESTIONS,
     RANKS,
@@ -27,9 +30,9 @@ from knowledge.parsing.formats import Format, decode_text, extract_title, find_f
 class Command(BaseCommand):
     help = (
         "Deliver a folder to a source of the same name and measure how many questions with "
-        "labelled files have one of them among the first documents (questions), or measure "
+        "labelled files have one of them among the first documents (questions), measure "
         "how many files per second are parsed and chunked on one core (cut; needs no "
-        "database)."
+        "database), or measure searches with verify_on_read on synthetic documents (verify)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -50,8 +53,20 @@ class Command(BaseCommand):
         cutting = verbs.add_parser("cut", help="measure parsing and chunking in files per second")
         for verb in (questions_parser, cutting):
             verb.add_argument("folder", type=Path)
+        verifying = verbs.add_parser("verify", help="measure searches with verify_on_read")
+        verifying.add_argument("--documents", type=int, default=2_000)
+        verifying.add_argument("--number", type=int, default=120, help="number of queries")
+        verifying.add_argument("--out", type=Path, help="write the figures to this page")
+        verifying.add_argument(
+            "--here",
+            action="store_true",
+            help="use this installation, which must have no accounts, instead of a temporary one",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["verb"] == "verify":
+            self._measure_verification(options)
+            return
         if not options["folder"].is_dir():
             raise CommandError(f"{options['folder']} is not a folder.")
         if options["verb"] == "cut":
@@ -72,6 +87,24 @@ class Command(BaseCommand):
                 self.stdout.write(f"    found: {', '.join(each.refs[:RANKS])}")
         for kind, share in compute_recall(answers).items():
             self.stdout.write(f"R@{RANKS} of {kind}: {share:.3f}")
+
+    def _measure_verification(self, options: dict[str, Any]) -> None:
+        if not options["here"]:
+            run_on_temporary_servers()
+            return
+        if account_ids():
+            raise CommandError("This installation has accounts. Leave --here out.")
+        origin = describe_origin("knowledge_perf verify")
+        writer = verify_on_read_cost.Writer()
+        self.stderr.write(f"delivering {options['documents']:,} documents …")
+        account = verify_on_read_cost.create_account_with_documents(options["documents"], writer)
+        self.stderr.write("searching …")
+        cost = verify_on_read_cost.measure_verify_cost(account, options["number"], writer)
+        chunks = verify_on_read_cost.count_chunks(account)
+        text = verify_on_read_cost.render_section(origin, chunks, cost)
+        if options["out"]:
+            write_section(options["out"], "knowledge_perf verify", text)
+        self.stdout.write(text)
 
     def _measure_chunking(self, options: dict[str, Any]) -> None:
         folder: Path = options["folder"]
