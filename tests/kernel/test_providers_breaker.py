@@ -13,6 +13,7 @@ from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from kmapp.management.doctor.connections import check_embedder
 from kmapp.providers import breaker, job_outages
 from kmapp.providers.breaker import Breaker, get_breaker
 from kmapp.providers.embedding import OpenAIEmbedder
@@ -167,7 +168,7 @@ def test_health_knows_the_circuits_of_other_processes(
     assert circuit() == "closed"
 
 
-def test_health_knows_that_passages_fail(
+def test_health_and_doctor_know_that_only_passages_fail(
     provider: FakeProvider,
     form: Form,
     settings: Settings,
@@ -179,7 +180,7 @@ def test_health_knows_that_passages_fail(
         return part
 
     cache.clear()
-    settings.EMBEDDING_BASE_URL = "http://queries.test/v1"
+    settings.EMBEDDING_BASE_URL = f"http://127.0.0.1:{settings.EMBEDDER_QUERY_PORT}/v1"
     passages = OpenAIEmbedder.for_passages(form)
     provider.become("error")
     starts = []
@@ -194,6 +195,9 @@ def test_health_knows_that_passages_fail(
         assert ("EMBEDDING_BATCH_BASE_URL" in part.get("message", "")) == (not grace)
     assert starts[0] is None
     assert starts[1] == starts[2] is not None
+    [finding] = check_embedder()
+    assert finding.level == "ERROR"
+    assert finding.message.startswith("no vector for a passage")
     provider.become("ok")
     passages.embed(["tea"], kind="passage")
     assert read_part() == {"ok": True, "circuit": "closed"}
