@@ -93,10 +93,11 @@ def render_table() -> str:
 
 def render_row(name: str, row: Figures) -> str:
     flagged = row.flagged_hostile + row.flagged_benign
+    recall = f"{100 * row.recall:.1f} %" if row.hostile else "-"
     precision = f"{100 * row.precision:.1f} %" if flagged else "-"
+    false_flags = f"{100 * row.false_flag_rate:.1f} %" if row.benign else "-"
     numbers = f"{row.hostile} | {row.flagged_hostile} | {row.benign} | {row.flagged_benign}"
-    shares = f"{100 * row.recall:.1f} % | {precision} | {100 * row.false_flag_rate:.1f} %"
-    return f"| {name} | {numbers} | {shares} |"
+    return f"| {name} | {numbers} | {recall} | {precision} | {false_flags} |"
 
 
 def list_misses(samples: Iterable[Sample]) -> Iterator[str]:

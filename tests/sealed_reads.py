@@ -3,8 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
+from mcp import types
+
+from interop.mcp.native_session import NativeSession
+from interop.mcp.server import McpServer
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Mismatch
@@ -51,6 +57,43 @@ def read_everywhere(
         "inject": agent.post("memory/inject", query, 200),
         "assemble": agent.post("context/assemble", {"messages": messages, **ids}, 201),
         "mem0": agent.client.post("/v3/memories", {"filters": {**ids}}, format="json").json(),
+        "mcp search": call_mcp_tool(agent, "memory_search", query).structured_content,
+        "mcp inject": call_mcp_tool(agent, "memory_inject", query).structured_content,
+    }
+
+
+def build_mcp_server(agent: Agent) -> McpServer:
+    """Return the MCP server for the key of this agent."""
+    key = agent.client.defaults["HTTP_AUTHORIZATION"].removeprefix("Bearer ")
+    return McpServer(lambda _context: NativeSession(key))
+
+
+def call_mcp_tool(agent: Agent, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    """Call a tool of the MCP server without a transport, and report no progress."""
+    context: Any = SimpleNamespace(session=SimpleNamespace(report_progress=None))
+    params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+    return anyio.run(build_mcp_server(agent).call_tool, context, params)
+
+
+def read_mcp_resource(agent: Agent, uri: str) -> types.ReadResourceResult:
+    """Read a resource of the MCP server without a transport."""
+    context: Any = SimpleNamespace()
+    params = types.ReadResourceRequestParams(uri=uri)
+    return anyio.run(build_mcp_server(agent).read_resource, context, params)
+
+
+def read_store(agent: Agent, namespace: str, key: str) -> dict[str, Any]:
+    """Return the answers of LangGraph's store about the items of a namespace with this item."""
+    search = {"namespace_prefix": [namespace]}
+
+    def post(path: str, body: Mapping[str, Any]) -> Any:
+        return agent.client.post(f"/store/{path}", body, format="json").json()
+
+    return {
+        "item": agent.client.get("/store/items", {"namespace": namespace, "key": key}).json(),
+        "search": post("items/search", {**search, "query": QUERY})["items"],
+        "list": post("items/search", search)["items"],
+        "namespaces": post("namespaces", {})["namespaces"],
     }
 
 
@@ -82,7 +125,9 @@ def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:
         assert name in ("get", "history") or str(pk) not in body, (name, body)
 
 
-# One edit for every column that agents receive or that decides whether they receive the memory.
+# One edit for every sealed column of a memory, except those that name another memory, and `status`,
+# whose edits have tests of their own. After each edit, the memory would still be visible.
+UNEDITED = {"id", "account_id", "status"}
 EDITS = (
     "content = 'The spare key of the workshop was sold.'",
     "title = 'Spare key of the workshop'",
@@ -102,4 +147,20 @@ EDITS = (
     'sources = \'[{"title": "Contract"}]\'',
     "kind = 'procedure'",
     "created_by = 'system'",
+    "scope = 'other'",
+    "client_id = 'other'",
+    "written_in = gen_random_uuid()",
+    "written_sha256 = repeat('a', 64)",
+    "app_id = 'other'",
+    "run_id = 'other'",
+    "entities = '{Cellar}'",
+    "raw_ref = 'other'",
+    "evidence_ref = 'other'",
+    "flags = '{instructions}'",
+    "confidence = 0.9",
+    "salience = 0.9",
+    "half_life_days = 30",
+    "tier = 'warm'",
+    "pinned = true",
+    "valid_to = now() + interval '1 hour'",
 )

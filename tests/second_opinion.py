@@ -12,7 +12,14 @@ from hashlib import sha256
 from tests.injection_report import DATA, Sample, compute_figures, render_row, write_report
 
 FOLDER = DATA / "second_opinion"
-LANGUAGES = {"en": "English", "zh": "Chinese", "other": "German, French, Spanish, Italian"}
+LANGUAGES = {
+    "en": "English",
+    "zh": "Chinese",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+}
 
 
 def load_second(language: str) -> list[Sample]:

@@ -17,7 +17,7 @@ from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
-from tests.sealed_reads import EDITS, assert_withheld, edited, read_bank
+from tests.sealed_reads import EDITS, UNEDITED, assert_withheld, edited, read_bank
 from tests.web.pages import page
 
 pytestmark = pytest.mark.usefixtures("module_commits")
@@ -30,6 +30,12 @@ OWNER = {"user_id": "ana"}
 def agent(acme: Account) -> Agent:
     makers.set_policy(acme, {"verify_on_read": True})
     return makers.agent(acme, ["memory:read", "memory:write"])
+
+
+def test_every_sealed_column_of_a_memory_has_an_edit() -> None:
+    columns = {field.attname for field in MemoryEntry._meta.concrete_fields}
+    sealed = columns - set(MemoryEntry.unsealed_fields)
+    assert {edit.partition(" = ")[0] for edit in EDITS} == sealed - UNEDITED
 
 
 def test_changed_memory_is_withheld_from_the_answers_of_hindsight(

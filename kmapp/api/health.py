@@ -33,11 +33,19 @@ from kmapp.ledger.chain_deviations import find_deviation, find_unsigned_since
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.providers import breaker
+from kmapp.providers.job_outages import find_outage
 from kmapp.runtime.cache_backend import valkey_cache
 from kmapp.search import read_replica
 
 log = structlog.get_logger()
 CHECKPOINTS_LATE = timedelta(minutes=1)
+QUERIES_FAIL = (
+    "The embedder of queries fails, so searches find words only. Check EMBEDDING_BASE_URL."
+)
+PASSAGES_FAIL = (
+    "The embedder of passages fails, so new texts are found by words only. Check"
+    " EMBEDDING_BATCH_BASE_URL."
+)
 NOT_SIGNED = (
     "Recent commits have no signed checkpoint, so their loss would go unnoticed. Check that beat"
     " runs, its log, and that it can write CHECKPOINT_FILE."
@@ -122,8 +130,19 @@ for _process in ("worker", "scheduler"):
 
 @check("embedder")
 def check_embedder(_account_id: UUID) -> HealthReport:
+    """Report the latest calls for queries and for passages, which may be different servers.
+
+    Nothing is called here, because a server that embeds a batch of passages answers late.
+    """
     state = breaker.get_state(settings.EMBEDDING_BASE_URL)
-    return HealthReport(ok=state != "open", facts={"circuit": state})
+    facts: dict[str, Any] = {"circuit": state}
+    messages = [QUERIES_FAIL] if state == "open" else []
+    if since := find_outage(settings.EMBEDDING_BATCH_BASE_URL):
+        facts["passages_fail_since"] = since
+        messages.append(PASSAGES_FAIL)
+    if messages:
+        facts["message"] = " ".join(messages)
+    return HealthReport(ok=not messages, facts=facts)
 
 
 @check("ledger")

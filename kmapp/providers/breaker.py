@@ -155,7 +155,7 @@ def get_breaker(base_url: str, *, is_shared: bool = True) -> Breaker:
         breaker = _breakers.setdefault(
             base_url,
             Breaker(
-                _parse_endpoint(base_url),
+                parse_endpoint(base_url),
                 fail_max=settings.BREAKER_FAIL_MAX,
                 reset_seconds=settings.BREAKER_RESET_SECONDS,
                 successes=settings.BREAKER_SUCCESSES,
@@ -172,11 +172,12 @@ def _drop_idle_breakers() -> None:
         if breaker.is_idle():
             _breakers.pop(base_url, None)
             if breaker.is_shared and breaker.state != pybreaker.STATE_CLOSED:
-                CIRCUIT_OPEN.labels(_parse_endpoint(base_url)).set(0)
+                CIRCUIT_OPEN.labels(parse_endpoint(base_url)).set(0)
 
 
-def _parse_endpoint(base_url: str) -> str:
-    parts = urlsplit(base_url)  # the name is displayed, so without credentials
+def parse_endpoint(base_url: str) -> str:
+    """Return host and port, as the name of an endpoint. It is displayed, so without credentials."""
+    parts = urlsplit(base_url)
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
@@ -186,12 +187,12 @@ def _build_cache_key(endpoint: str) -> str:
 
 def get_state(base_url: str) -> str:
     """Return the state of an endpoint's circuit: open if it is open in any process."""
-    if cache.get(_build_cache_key(_parse_endpoint(base_url))):
+    if cache.get(_build_cache_key(parse_endpoint(base_url))):
         return pybreaker.STATE_OPEN
     breaker = _breakers.get(base_url)
     return breaker.reported_state if breaker else pybreaker.STATE_CLOSED
 
 
 def clear_breakers() -> None:
-    cache.delete_many([_build_cache_key(_parse_endpoint(url)) for url in _breakers])
+    cache.delete_many([_build_cache_key(parse_endpoint(url)) for url in _breakers])
     _breakers.clear()

@@ -10,6 +10,7 @@ from django.conf import settings
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
+from kmapp.providers.job_outages import record_outage
 from kmapp.providers.metrics import record_call
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.vector_validation import Unusable, parse_embeddings, parse_vector
@@ -62,7 +63,8 @@ class OpenAIEmbedder:
         """Return a vector for each text; raise BadVectors if some texts are at fault."""
         forms = [self._add_prefix(text, kind) for text in texts]
         calls = split_batches(forms) if self.in_batches else [forms] if forms else []
-        outcomes = [outcome for batch in calls for outcome in self._embed_batch(batch, kind)]
+        with record_outage(self.base_url) if self.in_batches and forms else nullcontext():
+            outcomes = [outcome for batch in calls for outcome in self._embed_batch(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
         if reasons:
             raise BadVectors(reasons, [None if isinstance(o, Unusable) else o for o in outcomes])

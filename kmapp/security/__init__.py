@@ -1,1 +1,1 @@
-"""Protection against untrusted input: personal data, prompt injection and requested addresses."""
+"""Protection against untrusted input: personal data, prompt injection, viruses and addresses."""

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid, Unavailable
-from knowledge.parsing.clamd import ScanFailed, ScannerUnreachable, scan_file
+from kmapp.security.clamd import ScanFailed, ScannerUnreachable, scan_file
 
 SCANNER_PAUSE = 30.0  # seconds until a client should try again
 log = structlog.get_logger()

@@ -237,22 +237,27 @@ class Product:
     def publish_jobs(
         self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any
     ) -> Jobs:
-        """Publish jobs, and wake the worker by `times` copies of one message."""
+        """Publish jobs of the default queue, and wake the worker by `times` copies of a message."""
         first = uuid7()
         new_jobs = [NewJob(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
             events = publish(account, topic, new_jobs)
+        self.wake_worker("default", times=times)
+        return Jobs(self, account, events)
+
+    def wake_worker(self, queue: str, *, times: int = 1) -> None:
+        """Send `times` copies of one message to the worker."""
+        task_id = str(uuid7())
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
         with messenger.connection_for_write() as fresh:  # a pooled one may be to a killed broker
             for _copy in range(times):
                 messenger.send_task(
                     "kmapp.outbox.tasks.deliver",
-                    ["default"],
-                    queue="default",
-                    task_id=str(first),
+                    [queue],
+                    queue=queue,
+                    task_id=task_id,
                     connection=fresh,
                 )
-        return Jobs(self, account, events)
 
     def is_idle(self) -> bool:
         for account_id in account_ids():

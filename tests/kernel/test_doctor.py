@@ -236,6 +236,11 @@ def test_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             "WARNING HOST=:: without BEHIND_TLS",
         ),
         ({"BEHIND_TLS": True}, configuration.check_hosts, "WARNING BEHIND_TLS without NUM_PROXIES"),
+        (
+            {"EMBEDDING_BATCH_BASE_URL": "http://models.test/v1"},
+            configuration.check_providers,
+            "WARNING EMBEDDING_BATCH_BASE_URL is http",
+        ),
         ({"CHAT_MODEL": "m"}, configuration.check_providers, "ERROR CHAT_MODEL is set without"),
         (
             {"OPENAI_BASE_URL": "http://models.test/v1", "OPENAI_API_KEY": "k"},

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from time import monotonic
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -12,7 +13,8 @@ from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
-from kmapp.providers import breaker
+from kmapp.management.doctor.connections import check_embedder
+from kmapp.providers import breaker, job_outages
 from kmapp.providers.breaker import Breaker, get_breaker
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
@@ -164,6 +166,41 @@ def test_health_knows_the_circuits_of_other_processes(
         assert outcome(embedder) == "ok"
     breaker._breakers.clear()  # noqa: SLF001
     assert circuit() == "closed"
+
+
+def test_health_and_doctor_know_that_only_passages_fail(
+    provider: FakeProvider,
+    form: Form,
+    settings: Settings,
+    agent: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_part() -> dict[str, Any]:
+        part: dict[str, Any] = agent.get("/v1/health").json()["embedder"]
+        return part
+
+    cache.clear()
+    settings.EMBEDDING_BASE_URL = f"http://127.0.0.1:{settings.EMBEDDER_QUERY_PORT}/v1"
+    passages = OpenAIEmbedder.for_passages(form)
+    provider.become("error")
+    starts = []
+    for grace in (600, 0, 0):
+        monkeypatch.setattr(job_outages, "GRACE_SECONDS", grace)
+        with pytest.raises(ProviderError):
+            passages.embed(["tea"], kind="passage")
+        passages.embed([], kind="passage")  # calls nobody
+        part = read_part()
+        assert (part["ok"], part["circuit"]) == (grace > 0, "closed")
+        starts.append(part.get("passages_fail_since"))
+        assert ("EMBEDDING_BATCH_BASE_URL" in part.get("message", "")) == (not grace)
+    assert starts[0] is None
+    assert starts[1] == starts[2] is not None
+    [finding] = check_embedder()
+    assert finding.level == "ERROR"
+    assert finding.message.startswith("no vector for a passage")
+    provider.become("ok")
+    passages.embed(["tea"], kind="passage")
+    assert read_part() == {"ok": True, "circuit": "closed"}
 
 
 def test_circuit_that_admits_a_trial_call_is_not_reported_as_open(

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import stat
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -159,6 +160,26 @@ def test_appended_checkpoints_are_read_back(key_file: Path, log: Path) -> None:
     append_statements(log, written[:2])
     append_statements(log, written[2:])
     assert list(read(log)) == written
+
+
+def test_lines_and_their_folder_are_synced(
+    key_file: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without both, a power failure could lose a checkpoint that is reported as signed."""
+    signed = sign_statement(load_signing_key(key_file), STATEMENT)
+    synced: list[tuple[int, bytes]] = []
+    fsync = os.fsync
+
+    def record(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, log.read_bytes()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    for number in (1, 2):
+        synced.clear()
+        append_statements(log, [signed])
+        content = number * (signed.line() + b"\n")
+        assert synced == [(log.stat().st_ino, content), (log.parent.stat().st_ino, content)]
 
 
 def test_truncated_last_line_is_reported_and_the_next_is_complete(

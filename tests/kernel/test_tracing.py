@@ -1,8 +1,10 @@
 """Traces: from the request through its jobs to the provider, without content; off by default."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from django.conf import settings as project
 from django.core.management import CommandError, call_command
 from django.test import Client
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -15,8 +17,10 @@ from kmapp.accounts.models import Account
 from kmapp.management.doctor.configuration import check_traces
 from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import OutboxEvent
-from kmapp.runtime import tracing
+from kmapp.runtime import embedded, tracing
+from kmapp.runtime.processes import wait_until
 from tests import makers
+from tests.chaos.product import PATIENCE, Product
 from tests.fake_provider import FakeProvider
 from tests.webhook_receiver import Receiver, receive_webhooks
 
@@ -46,8 +50,16 @@ def read_resources(receiver: Receiver) -> list[ResourceSpans]:
 
 
 def list_spans(receiver: Receiver) -> list[Span]:
-    scopes = [scope for each in read_resources(receiver) for scope in each.scope_spans]
-    return [span for scope in scopes for span in scope.spans]
+    return [span for spans in list_spans_by_service(receiver).values() for span in spans]
+
+
+def list_spans_by_service(receiver: Receiver) -> dict[str, list[Span]]:
+    by_service: dict[str, list[Span]] = {}
+    for each in read_resources(receiver):
+        [service] = [one.value for one in each.resource.attributes if one.key == "service.name"]
+        spans = [span for scope in each.scope_spans for span in scope.spans]
+        by_service.setdefault(service.string_value, []).extend(spans)
+    return by_service
 
 
 def statuses(receiver: Receiver, kind: int) -> set[int]:
@@ -96,6 +108,45 @@ def test_one_trace_from_the_request_to_the_provider(
     assert [link.span_id for link in batch.links] == [call.span_id]
     exported = b"".join(body for _, body in receiver.requests)
     assert b"marmalade" not in exported
+
+
+def test_one_trace_of_the_web_and_a_worker_process(
+    committed: str, agent: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = embedded.database_url(project.DATA_DIR, "app")
+    database = database.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
+    folder = TemporaryDirectory(prefix="kmapp-traces-", ignore_cleanup_errors=True)
+    with receive_webhooks() as receiver, folder as home:
+        receiver.status = 200
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{receiver.netloc}")
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")  # milliseconds
+        product = Product(Path(home), database, provider_port=provider.server_port)
+
+        def list_of_trace(service: str) -> list[Span]:
+            spans = list_spans_by_service(receiver).get(service, [])
+            return [span for span in spans if span.trace_id.hex() == TRACE]
+
+        tracing.start("web")
+        try:
+            body, headers = {"text": TEXT, "user_id": USER}, {"traceparent": HEADER}
+            path, json = "/v1/memory/store", "application/json"
+            written = agent.post(path, body, content_type=json, headers=headers)
+            assert written.status_code == 201
+            tracing.stop()
+            [request] = [
+                span.span_id
+                for span in list_of_trace("kmapp-web")
+                if span.kind == Span.SPAN_KIND_SERVER
+            ]
+            product.ensure_running("valkey", "worker")
+            product.wake_worker("embedding")
+            assert wait_until(
+                lambda: request in {span.parent_span_id for span in list_of_trace("kmapp-worker")},
+                PATIENCE,
+            )
+        finally:
+            tracing.stop()
+            product.kill(*product.running)
 
 
 def test_traces_are_off_by_default(acme: Account, agent: Client) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import wait_until
 from tests.soak.deployment import Deployment, deployment
 
 PATIENCE = 300  # seconds
 SEARCHES = 10  # for each write, whose vector is computed at low priority
+MCP_PAUSE = 0.02  # seconds between two calls of a client, which share the processors with agents
 
 pytestmark = [pytest.mark.long, pytest.mark.promise(45), pytest.mark.timeout(2 * PATIENCE)]
 
@@ -62,6 +64,63 @@ class Agent:
         return dict(json.loads(answer))
 
 
+@dataclass
+class McpClient:
+    """Calls a tool of the MCP server, on new connections or on a persistent one.
+
+    A server that stops closes the connections that have no request in progress. The client then
+    sends the call once more, as the documentation says.
+    """
+
+    port: int
+    key: str
+    keep: bool
+    calls: int = 0
+    repeated: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        while not stop.wait(MCP_PAUSE):
+            try:
+                self.call_or_repeat()
+                self.calls += 1
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self.failures.append(repr(error))
+                self.connection.close()
+            if not self.keep:
+                self.connection.close()
+        self.connection.close()
+
+    def call_or_repeat(self) -> None:
+        try:
+            self.call()
+        except (BrokenPipeError, ConnectionResetError):  # closed without a response
+            self.repeated += 1
+            self.connection.close()
+            self.call()
+
+    def call(self) -> None:
+        """Raise ValueError unless the tool answers."""
+        arguments = {"query": "counts", "user_id": "agent-0"}
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "memory_search", "arguments": arguments},
+        }
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        self.connection.request("POST", "/mcp", json.dumps(body), headers)
+        response = self.connection.getresponse()
+        answer = response.read().decode()
+        if response.status != HTTPStatus.OK or '"structuredContent"' not in answer:
+            raise ValueError(f"{response.status} {answer}")
+
+
 def pending(port: int, key: str) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/v1/health", headers={"Authorization": f"Bearer {key}"})
@@ -71,20 +130,30 @@ def pending(port: int, key: str) -> int:
 
 
 def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) -> None:
-    with deployment() as product:
+    mcp_port = free_port()
+    with deployment({"MCP_PORT": str(mcp_port)}) as product:
         key = json.loads((product.home / "credentials.json").read_text())["api_key"]
         agents = [Agent(product.port, key, keep=n > 1, number=n) for n in range(4)]
+        clients = [McpClient(mcp_port, key, keep=keep) for keep in (False, True)]
+        callers: list[Agent | McpClient] = [*agents, *clients]
         stop = threading.Event()
-        threads = [threading.Thread(target=agent.run, args=(stop,)) for agent in agents]
+        threads = [threading.Thread(target=each.run, args=(stop,)) for each in callers]
         before = first_processes(product)
         for thread in threads:
             thread.start()
         try:
-            assert wait_until(lambda: all(agent.written for agent in agents), PATIENCE)
+            assert wait_until(
+                lambda: all(agent.written for agent in agents) and all(c.calls for c in clients),
+                PATIENCE,
+            )
             done = product.command("upgrade")
             seen = [len(agent.written) for agent in agents]
+            called = [client.calls for client in clients]
             assert wait_until(
-                lambda: all(len(a.written) > n + 1 for a, n in zip(agents, seen, strict=True)),
+                lambda: (
+                    all(len(a.written) > n + 1 for a, n in zip(agents, seen, strict=True))
+                    and all(c.calls > n + 1 for c, n in zip(clients, called, strict=True))
+                ),
                 PATIENCE,
             )
         finally:
@@ -92,11 +161,11 @@ def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) 
             for thread in threads:
                 thread.join()
         assert done.returncode == 0, done.stderr + product.output.read_text()
-        assert [failure for agent in agents for failure in agent.failures] == []
+        assert [failure for each in callers for failure in each.failures] == []
         after = first_processes(product)
         assert before.keys() == after.keys()
         replaced = {name for name in before if before[name] != after[name]}
-        assert replaced == {"web", "worker", "beat"}
+        assert replaced == {"web", "worker", "beat", "mcp"}
         assert wait_until(lambda: pending(product.port, key) == 0, PATIENCE)
         diagnosis = product.command("doctor", "--json")
         findings = json.loads(diagnosis.stdout)["findings"]
@@ -105,7 +174,12 @@ def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) 
         with capsys.disabled():
             writes = sum(len(agent.written) for agent in agents)
             searches = sum(agent.searches for agent in agents)
-            print(f"\n{writes} writes and {searches} searches, 0 failed")  # noqa: T201
+            calls = sum(client.calls for client in clients)
+            repeated = sum(client.repeated for client in clients)
+            print(  # noqa: T201
+                f"\n{writes} writes and {searches} searches, 0 failed;"
+                f" {calls} calls of MCP, {repeated} of them sent twice"
+            )
     assert product.command("upgrade").returncode == 1  # nothing runs
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 
-from knowledge.parsing.clamd import CHUNK_SIZE
+from kmapp.security.clamd import CHUNK_SIZE
 
 VIRUS = b"X5O!-TEST-FILE"
 
@@ -30,7 +30,9 @@ class Clamd:
                 connection,
                 connection.makefile("rb") as stream,
             ):
-                if stream.read(10) == b"zINSTREAM\0":
+                if stream.peek(6).startswith(b"zPING\0"):
+                    connection.sendall(b"PONG\0")
+                elif stream.read(10) == b"zINSTREAM\0":
                     connection.sendall(self._scan(stream))
 
     def _scan(self, stream: "object") -> bytes:

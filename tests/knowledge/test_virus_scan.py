@@ -15,9 +15,10 @@ from django.utils import translation
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account
+from kmapp.management.doctor import connections
 from kmapp.outbox.models import Delivery
+from kmapp.security.clamd import CHUNK_SIZE, ScanFailed, scan_file
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeSource
-from knowledge.parsing.clamd import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
 from tests.knowledge.bombs import zip_archive
@@ -176,3 +177,22 @@ def test_scanner_on_a_port_limits_files() -> None:
         assert scripted.files == [b"clean", VIRUS]
         with pytest.raises(ScanFailed, match="size limit exceeded"):
             scan_file(address, [b"b" * CHUNK_SIZE] * 3, timeout=60)
+
+
+@pytest.mark.usefixtures("scanner")
+def test_doctor_reports_a_scanner_that_does_not_answer(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "PING_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        for address, level, message in (
+            (settings.CLAMD_SOCKET, "OK", "clamd answers at "),
+            ("", "OK", "none is configured"),
+            (str(tmp_path / "nobody"), "ERROR", "FileNotFoundError"),
+            ("127.0.0.1:clamd", "ERROR", "ValueError"),
+            (f"127.0.0.1:{hung.getsockname()[1]}", "ERROR", "TimeoutError"),
+        ):
+            settings.CLAMD_SOCKET = address
+            [finding] = connections.check_virus_scanner()
+            assert (finding.level, message in finding.message) == (level, True), finding
+            assert bool(finding.remedy) == (level == "ERROR")

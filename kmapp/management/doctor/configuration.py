@@ -168,21 +168,27 @@ def check_traces() -> Iterator[DoctorFinding]:
 def check_providers() -> Iterator[DoctorFinding]:
     """Check settings of the providers without calling them."""
     findings = []
-    chat_url = settings.OPENAI_BASE_URL
+    chat_url, query_url = settings.OPENAI_BASE_URL, settings.EMBEDDING_BASE_URL
+    batch_url = settings.EMBEDDING_BATCH_BASE_URL
     if settings.CHAT_MODEL and not chat_url and not settings.OPENAI_API_KEY:
         findings.append(
             error("CHAT_MODEL is set without OPENAI_API_KEY", "Set it, or OPENAI_BASE_URL.")
         )
     for variable, url, key in (
         ("OPENAI_BASE_URL", chat_url, settings.OPENAI_API_KEY),
-        ("EMBEDDING_BASE_URL", settings.EMBEDDING_BASE_URL, settings.EMBEDDING_API_KEY),
+        ("EMBEDDING_BASE_URL", query_url, settings.EMBEDDING_API_KEY),
+        (
+            "EMBEDDING_BATCH_BASE_URL",
+            "" if batch_url == query_url else batch_url,
+            settings.EMBEDDING_API_KEY,
+        ),
         ("RERANK_BASE_URL", settings.RERANK_BASE_URL, settings.RERANK_API_KEY),
     ):
         parts = urlsplit(url)
         if key and parts.scheme == "http" and not _is_local(parts.hostname or ""):
             message = f"{variable} is http: the key and all texts travel unencrypted"
             findings.append(warning(message, "Use https, or a network that others cannot read."))
-    yield from findings or [ok(f"embedder {urlsplit(settings.EMBEDDING_BASE_URL).netloc}")]
+    yield from findings or [ok(f"embedder {urlsplit(query_url).netloc}")]
 
 
 @check("checkpoint peer")

@@ -1,4 +1,4 @@
-"""Connections to Valkey, the broker, model providers and the mail server."""
+"""Connections to Valkey, the broker, model providers, the virus scanner and the mail server."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,11 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Embedder, Kind, OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.runtime.cache_backend import valkey_cache
+from kmapp.security.clamd import ScanFailed, ping
 
 VALKEY = 7  # the oldest version that works
 CHAT_SECONDS = 20.0
+PING_SECONDS = 5.0
 PROMPT = [{"role": "user", "content": "Reply with OK."}]
 
 
@@ -98,6 +100,23 @@ def check_reranker() -> Iterator[DoctorFinding]:
         )
     else:
         yield ok(f"{settings.RERANK_MODEL} answers")
+
+
+@check("virus scanner")
+def check_virus_scanner() -> Iterator[DoctorFinding]:
+    address = settings.CLAMD_SOCKET
+    if not address:
+        yield ok("none is configured")
+        return
+    try:
+        ping(address, timeout=min(PING_SECONDS, settings.CLAMD_SECONDS))
+    except ScanFailed as problem:
+        yield error(
+            f"clamd does not answer at {address}: {problem}",
+            "Start clamd and check CLAMD_SOCKET; until it answers, no file is stored.",
+        )
+    else:
+        yield ok(f"clamd answers at {address}")
 
 
 @check("mail server", needs="e-mail settings")

@@ -1,4 +1,4 @@
-"""The ledger: signatures of checkpoints, and chains that differ from their signed heads."""
+"""The ledger: signatures and copies of checkpoints, and chains that differ from signed heads."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
 from kmapp.ledger.chain_deviations import find_unsigned_since, list_deviations
+from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
 from kmapp.ledger.signing import get_public_keys_path
-from kmapp.management.doctor.registry import DoctorFinding, check, error, ok
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.management.doctor.storage import format_age
 
 CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
@@ -33,6 +34,21 @@ def check_signatures() -> Iterator[DoctorFinding]:
         )
     else:
         yield ok(f"{findings.checkpoints} checkpoints verify")
+
+
+@check("checkpoint copies", needs="valkey")
+def check_copies() -> Iterator[DoctorFinding]:
+    """Report the state of each copy as its thread in beat last reported it."""
+    copies = load_copy_status()
+    problems = {name: copy["error"] for name, copy in copies.items() if copy["error"]}
+    for name, problem in problems.items():
+        yield warning(
+            f"the {name} copy is not up to date: {problem}",
+            "It is tried again. Check beat and its log, and CHECKPOINT_COPY_FILE or"
+            " CHECKPOINT_PEER_URL and its key.",
+        )
+    if not problems:
+        yield ok(f"up to date: {', '.join(copies)}" if copies else "none is configured")
 
 
 @check("ledger", needs="migrations")

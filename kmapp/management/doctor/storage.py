@@ -16,7 +16,7 @@ from kmapp.runtime.embedded.wal_archive import get_cluster_folder
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
-BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
+BACKUP_AGE = timedelta(days=2)  # a daily backup, and a day for it
 
 
 @check("disk")
@@ -40,7 +40,7 @@ def check_disk() -> Iterator[DoctorFinding]:
 @check("backups")
 def check_backups() -> Iterator[DoctorFinding]:
     folder: Path = settings.BACKUPS_DIR
-    remedy = f"Run {settings.COMMAND} backup every week, and copy the file to another machine."
+    remedy = f"Run {settings.COMMAND} backup every day, and copy the file to another machine."
     times = {path.stat().st_mtime: path for path in folder.glob("*.zip")}
     if not times:
         yield warning(f"there is no backup in {folder}", remedy)

@@ -2,7 +2,8 @@
 
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 CHUNK_SIZE = 1024 * 1024  # bytes; below clamd's limit for a part
 MAX_REPLY_BYTES = 4096
@@ -18,21 +19,37 @@ class ScannerUnreachable(ScanFailed):
 
 def scan_file(address: str, pieces: Iterable[bytes], *, timeout: float) -> str | None:
     """Return the name of the virus in a file, or None. `address` is a path or host:port."""
-    try:
-        connection = _connect(address, timeout)
-    except OSError as error:
-        raise ScannerUnreachable(f"{type(error).__name__}: {error}") from error
-    try:
-        with connection:
-            reply = _send_file(connection, pieces)
-    except OSError as error:
-        raise ScanFailed(f"{type(error).__name__}: {error}") from error
+    with _connected(address, timeout) as connection:
+        reply = _send_file(connection, pieces)
     result = reply.removeprefix("stream:").strip()
     if result == "OK":
         return None
     if result.endswith(" FOUND"):
         return result.removesuffix(" FOUND")
     raise ScanFailed(result or "The scanner closed the connection.")
+
+
+def ping(address: str, *, timeout: float) -> None:
+    """Raise ScanFailed unless the scanner answers. `address` is a path or host:port."""
+    with _connected(address, timeout) as connection:
+        connection.sendall(b"zPING\0")
+        reply = _read_reply(connection)
+    if reply != "PONG":
+        raise ScanFailed(reply or "The scanner closed the connection.")
+
+
+@contextmanager
+def _connected(address: str, timeout: float) -> Iterator[socket.socket]:
+    """Connect for the time of the block. An error of the connection becomes a ScanFailed."""
+    try:
+        connection = _connect(address, timeout)
+    except (OSError, ValueError, OverflowError) as error:  # or a port that is no number
+        raise ScannerUnreachable(f"{type(error).__name__}: {error}") from error
+    try:
+        with connection:
+            yield connection
+    except OSError as error:
+        raise ScanFailed(f"{type(error).__name__}: {error}") from error
 
 
 def _connect(address: str, timeout: float) -> socket.socket:
@@ -59,6 +76,10 @@ def _send_file(connection: socket.socket, pieces: Iterable[bytes]) -> str:
         connection.sendall(struct.pack(">I", 0))
     except (BrokenPipeError, ConnectionResetError):
         pass  # it has replied already, for example that the file exceeds its limit
+    return _read_reply(connection)
+
+
+def _read_reply(connection: socket.socket) -> str:
     reply = b""
     while len(reply) < MAX_REPLY_BYTES and (data := connection.recv(MAX_REPLY_BYTES)):
         reply += data
