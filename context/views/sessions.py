@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from context.models import ContextCostReport
 from context.reports import report_labels
 from context.reports.call_report import pair_citations
-from context.reports.citation_labels import load_cited_texts
+from context.reports.citation_previews import load_cited_texts
 from context.reports.sessions import ITEMS, TimelineItem, list_sessions, load_timeline, load_totals
 from context.views.calls import citation_url, label_bar
 from kmapp.web.http import WebRequest, format_cursor, parse_cursor

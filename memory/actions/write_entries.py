@@ -20,7 +20,7 @@ from kmapp.ledger.models import Commit
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.edges import write_edges
 from memory.actions.entry_locks import lock_entry
-from memory.actions.exact_duplicates import find_existing, find_identical, share_keys
+from memory.actions.existing_entries import find_existing, find_identical, share_keys
 from memory.actions.follow_up_jobs import index_new_entries
 from memory.actions.quotas import enforce_quotas
 from memory.actions.record_versions import insert_new_entries

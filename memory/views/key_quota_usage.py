@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.key_quotas import Quota, register_quotas
+from kmapp.web.key_quota_registry import Quota, register_quotas
 from memory.actions.quotas import list_quota_usage
 from memory.models import MemorySettings
 

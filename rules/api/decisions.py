@@ -11,9 +11,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
+from rules.api.decision_response_types import DecisionAnswer, RunAnswer, RunFeedback
 from rules.api.request_serializers import DecisionInput, RunInput, parse_decision_id
 from rules.api.serialize_decisions import serialize_decision, serialize_feedback
-from rules.api.tool_response_types import DecisionAnswer, RunAnswer, RunFeedback
 from rules.editing.rule_input import parse_scope
 from rules.models import RuleDecision, RuleFeedback
 

@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from rules.actions.feedback import rate_decision, rate_rule
+from rules.api.decision_response_types import FeedbackAnswer
 from rules.api.request_serializers import (
     RuleVerdict,
     ToolFeedbackInput,
@@ -18,7 +19,6 @@ from rules.api.request_serializers import (
     parse_decision_id,
 )
 from rules.api.serialize_decisions import serialize_feedback_result
-from rules.api.tool_response_types import FeedbackAnswer
 from rules.editing.rule_input import parse_scope
 
 

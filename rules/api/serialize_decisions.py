@@ -6,8 +6,7 @@ from kmapp.api.object_uris import object_uri
 from kmapp.api.typed_dict_schemas import serialize_as
 from rules.actions.decisions import RecordedSelection
 from rules.actions.feedback import FeedbackResult
-from rules.api.serialize_evaluations import EvaluationSerializer, serialize_tool_conflicts
-from rules.api.tool_response_types import (
+from rules.api.decision_response_types import (
     DecisionLink,
     DecisionMetadata,
     DecisionShown,
@@ -19,6 +18,7 @@ from rules.api.tool_response_types import (
     SelectionShown,
     WatcherShown,
 )
+from rules.api.serialize_evaluations import EvaluationSerializer, serialize_tool_conflicts
 from rules.evaluation.tool_selection import Selection, select_tool
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 

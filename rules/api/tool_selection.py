@@ -12,9 +12,9 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from rules.actions.decisions import RecordedSelection, record_selection
+from rules.api.decision_response_types import SelectAnswer
 from rules.api.request_serializers import SelectInput, build_selection_request
 from rules.api.serialize_decisions import serialize_recorded_selection
-from rules.api.tool_response_types import SelectAnswer
 
 
 class Select(AgentView):

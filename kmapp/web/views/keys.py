@@ -16,7 +16,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.key_form import KeyForm
-from kmapp.web.key_quotas import list_quotas
+from kmapp.web.key_quota_registry import list_quotas
 from kmapp.web.key_snippet_registry import list_key_snippets
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part
