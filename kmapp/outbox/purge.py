@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.for_each_account import run_for_each_account
@@ -21,9 +21,10 @@ def purge_block(account_id: UUID, *, older_than: timedelta) -> int:
     """
     before = steady_time() - older_than  # once, not for each row
     deliveries = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"))
-    remaining = deliveries.filter(Q(done_at=None) | Q(done_at__gte=before))
+    undone, recent = deliveries.filter(done_at=None), deliveries.filter(done_at__gte=before)
     events = OutboxEvent.objects.of(account_id).filter(created_at__lt=before)
-    old = list(events.filter(~Exists(remaining)).values_list("pk", flat=True)[:PURGE_BLOCK])
+    done = events.filter(~Exists(undone), ~Exists(recent))
+    old = list(done.values_list("pk", flat=True)[:PURGE_BLOCK])
     Delivery.objects.of(account_id).filter(event_id__in=old).delete()
     return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]
 

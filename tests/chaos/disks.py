@@ -85,7 +85,7 @@ class FileDisk(Disk):
     def fail(self) -> None:
         """Become read-only although files are open for writing, until it is mounted again."""
         # Older kernels report that it is read-only, as an error.
-        words = ["mount", "-o", "remount,abort", self.folder]
+        words = ["mount", "-o", "remount,abort", str(self.folder)]
         subprocess.run(words, check=False, capture_output=True)
         with pytest.raises(OSError, match="Read-only"):
             (self.folder / "probe").touch()

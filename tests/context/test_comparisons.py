@@ -149,8 +149,9 @@ def test_call_that_is_recorded_late_does_not_stop_a_comparison(
 def test_erasure_between_runs_skips_no_other_call(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, has_inputs: bool
 ) -> None:
-    for user in ("ann", "ben", "cem"):
-        newest = call(acme, talk(1), within=ArchiveScope(user_id=user))
+    *_, newest = [
+        call(acme, talk(1), within=ArchiveScope(user_id=user)) for user in ("ann", "ben", "cem")
+    ]
     if not has_inputs:
         with acting(acme):
             ContextInput.objects.of(acme).filter(report=newest.report_id).delete()

@@ -163,14 +163,14 @@ def test_scheduler_stores_its_times_once_the_disk_has_space_again(
 
     file = str(tmp_path / "schedule")
     scheduler = beat_scheduler.Scheduler(app, schedule_filename=file)
-    [entry, *_others] = scheduler.schedule.values()
+    [(name, entry), *_others] = scheduler.schedule.items()
     entry.total_run_count = 7
     with monkeypatch.context() as full_disk:
         full_disk.setattr(shelve.Shelf, "__setitem__", refuse)
         scheduler.sync()
     scheduler.close()
     again = beat_scheduler.Scheduler(app, schedule_filename=file)
-    assert again.schedule[entry.name].total_run_count == 7
+    assert again.schedule[name].total_run_count == 7
     again.close()
 
 

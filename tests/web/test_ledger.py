@@ -225,7 +225,15 @@ def add_malformed_commits(acme: Account, *diffs: Any) -> list[Commit]:
 
 def test_malformed_changes_are_marked_and_seal_nothing(reviewer: Client, acme: Account) -> None:
     change = {"object": "accounts.apikey:1", "op": "ADD", "digest": "0" * 64}
-    diffs = ({"op": "ADD"}, "ADD", 5, [], [7, "x", None], [{"op": "ADD"}], [change, "x"])
+    diffs: tuple[Any, ...] = (
+        {"op": "ADD"},
+        "ADD",
+        5,
+        [],
+        [7, "x", None],
+        [{"op": "ADD"}],
+        [change, "x"],
+    )
     rows = add_malformed_commits(acme, *diffs)
     page = reviewer.get("/ledger/")
     assert page.status_code == 200
