@@ -96,7 +96,7 @@ def test_full_database_disk_refuses_writes_and_loses_none(
         product_with_database_in(small.folder, home, chaos_server, django_db_blocker) as parts,
     ):
         product, account, server = parts
-        pids = start(product, server)
+        pids = start(product, account, server)
         small.fill()
         acknowledged = write_until_refused(product)
         assert product.post("memory/search", SEARCH).status == 200
@@ -121,7 +121,7 @@ def test_read_only_database_disk_needs_only_a_restart_of_postgres(
         product_with_database_in(failing.folder, home, chaos_server, django_db_blocker) as parts,
     ):
         product, account, server = parts
-        pids = start(product, server)
+        pids = start(product, account, server)
         failing.fail()
         acknowledged = write_until_refused(product)
         process = server.process
@@ -157,7 +157,7 @@ def test_full_data_folder_loses_nothing(
     ):
         product, account, server = parts
         product.extra_environment = {"CHAOS_SYNC_EVERY": "1"}
-        pids = start(product, server)
+        pids = start(product, account, server)
         small.fill()
         acknowledged = write_until_refused(product)
         statuses = Counter[int]()
@@ -177,13 +177,17 @@ def test_full_data_folder_loses_nothing(
         record_figure(f"{acknowledged} acknowledged memories there after a full data folder")
 
 
-def start(product: Product, server: Postgres) -> dict[str, int]:
-    """Start the whole product, store five notes and do their jobs; return the pids."""
+def start(product: Product, account: Account, server: Postgres) -> dict[str, int]:
+    """Start the whole product, store five notes and do their jobs; return the pids.
+
+    Beat, which has no sign that it is ready, has signed the notes.
+    """
     product.ensure_running("valkey", "provider", "web", "worker", "beat")
     assert [store(product, number) for number in range(4)] == [201] * 4
     begin_wal_segment(server)
     assert store(product, 4) == 201
     seconds_until(product.is_idle, 60)
+    seconds_until(Ages(product, account).is_signed, 60)
     return product.pids()
 
 
