@@ -83,4 +83,6 @@ def _read_reply(connection: socket.socket) -> str:
     reply = b""
     while len(reply) < MAX_REPLY_BYTES and (data := connection.recv(MAX_REPLY_BYTES)):
         reply += data
+    if reply and not reply.endswith(b"\0"):
+        raise ScanFailed("The reply of the scanner was cut short.")
     return reply.rstrip(b"\0").decode(errors="replace").strip()

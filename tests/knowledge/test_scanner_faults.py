@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.security.clamd import ScanFailed, scan_file
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from tests import makers
@@ -57,6 +59,21 @@ def test_documents_are_stored_once_their_scanner_is_back(
     assert ingest(agent, "Clean.").status_code in (200, 201)
     assert ingest(agent, VIRUS.decode()).json()["error"] == "infected"
     assert makers.count(KnowledgeDocument, acme) == 2
+
+
+def test_reply_that_is_cut_short_is_no_result() -> None:
+    """The start of a reply about a virus could be the whole reply about a file without one."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+
+        def reply() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(b"stream: OK")
+
+        Thread(target=reply, daemon=True).start()
+        with pytest.raises(ScanFailed, match="cut short"):
+            scan_file(address, [], timeout=5)
 
 
 def test_archive_whose_scan_breaks_off_can_be_retried(
