@@ -21,7 +21,7 @@ up: runtime ## run the product until Ctrl-C; data in .kmapp (KMAPP_DATA_DIR), po
 	@exec $(PY) manage.py up
 
 test: development clients ## run all tests except those of `make chaos` and `make long`
-	@rm -rf $(PROMISES)
+	@rm -f $(PROMISES)/*.json
 	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
 long: development clients ## run the long form of some tests, and query plans with 100,000 memories
@@ -76,14 +76,14 @@ bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 t
 bench-peers: development ## measure other memory stores beside kmapp; DATA="FILES", NUMBER=10000, OUT=FILE, ONLY="mem0 chroma"
 	@$(ALONE) $(PY) -m tests.peers $(DATA) $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY)) $(if $(CACHE),--cache $(CACHE)) $(if $(OUT),--out $(OUT))
 
-# The results of one complete run are collected here; `make test` and `make chaos` start with an empty folder.
+# The results of one complete run are collected here; `make test` and `make chaos` first delete older ones.
 PROMISES := .promises
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 --promises=$(PROMISES)
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`; PROMISES=FOLDER
 	@failed=0; \
-	if [ -z "$(SHORT)" ]; then rm -rf $(PROMISES); fi; \
+	if [ -z "$(SHORT)" ]; then rm -f $(PROMISES)/*.json; fi; \
 	$(FIRE) -n 3 -m "$(if $(SHORT),chaos,promise) and not alone" || failed=1; \
 	$(FIRE) -n 0 -m "chaos and alone" || failed=1; \
 	$(PY) -m tests.promises $(PROMISES) || failed=1; \

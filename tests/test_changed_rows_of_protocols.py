@@ -1,7 +1,6 @@
 """Rows that someone changed in the database are withheld from clients of LangGraph and MCP."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from mcp import MCPError
@@ -25,13 +24,6 @@ pytestmark = pytest.mark.usefixtures("module_commits")
 TABLE = "memory_memoryentry"
 TEXT = "The spare key of the workshop is in the blue box."
 OWNER = {"user_id": "ana"}
-
-
-@pytest.fixture
-def intruder(committed: str) -> Iterator[Intruder]:
-    writer = Intruder(committed)
-    yield writer
-    writer.connection.close()
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_scanner_on_a_port_limits_files() -> None:
 def test_doctor_reports_a_scanner_that_does_not_answer(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "PING_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as hung:
         for address, level, message in (
             (settings.CLAMD_SOCKET, "OK", "clamd answers at "),
