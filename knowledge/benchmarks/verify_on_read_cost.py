@@ -117,7 +117,7 @@ def render_section(origin: str, chunks: int, cost: VerificationCost) -> str:
         "",
         f"{origin} Milliseconds, p50 / p95.",
         "",
-        "Searches of documents for 10 snippets, in the same pairs. Their chunks are compared with the",
+        "Searches of documents for 10 snippets, in the same pairs. Chunks are compared with the",
         "sealed texts of their documents, which are in the cache of the process.",
         "",
         *HEADINGS,
