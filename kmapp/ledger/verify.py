@@ -48,9 +48,9 @@ def verify_account(account_id: UUID) -> VerificationResult:
     a longer chain the newest, or the first after the last signed head if not all of those fit.
     `manage.py fsck` reads everything.
     """
-    deviation = find_deviation(account_id)
-    problems = [deviation.explanation] if deviation else []
     with acting(account_id):
+        deviation = find_deviation(account_id)
+        problems = [deviation.explanation] if deviation else []
         commits = Commit.objects.of(account_id)
         signed = find_newest_checkpoint(account_id)
         signed_head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
