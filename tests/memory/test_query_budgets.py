@@ -114,7 +114,7 @@ def test_reading_a_long_history(warm: Agent, max_queries: MaxQueries) -> None:
     with max_queries(6):
         assert len(warm.get("memory/commits")["commits"]) > 6
     sign_moved_heads()
-    with max_queries(15):
+    with max_queries(17):
         assert warm.get("memory/verify")["ok"]
 
 
