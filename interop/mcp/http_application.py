@@ -84,7 +84,12 @@ class RequireKey:
             if settings.BEHIND_TLS:  # the scheme of redirects
                 scope = {**scope, "scheme": "https"}
             request = Request(scope)
-            app = await _find_refusal(session_of(request)) or _find_foreign_host(request) or app
+            app = (
+                await _find_refusal(session_of(request))
+                or _find_foreign_host(request)
+                or _find_unsupported_method(request)
+                or app
+            )
         await app(scope, receive, send)
 
 
@@ -95,6 +100,17 @@ def _find_foreign_host(request: Request) -> Response | None:
     if not is_allowed_origin(request.headers.get("Origin", "")):
         return Response("Invalid Origin header", HTTPStatus.FORBIDDEN)
     return None
+
+
+def _find_unsupported_method(request: Request) -> Response | None:
+    """Return the response to a GET, which would open a stream for messages outside of calls.
+
+    There are no such messages, and a server that stops would wait for the stream.
+    """
+    if request.method != "GET":
+        return None
+    text = "There is no stream of messages outside of calls. Send requests with POST."
+    return Response(text, HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": "POST"})
 
 
 async def _find_refusal(session: NativeSession) -> Response | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from django.db import DataError, OperationalError
 from pytest_django import Settings
@@ -49,6 +50,12 @@ def run_node(program: str, *arguments: str, status: int = 0) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == status, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
+
+
+def test_there_is_no_stream_outside_of_calls(url: str) -> None:
+    """A server that stops would wait for it."""
+    answer = httpx2.get(url, headers={"Accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
 def test_conformance(url: str, tmp_path: Path) -> None:
