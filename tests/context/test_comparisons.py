@@ -127,17 +127,25 @@ def test_long_comparison_is_continued_by_later_runs(
     assert len(compared) == makers.count(ContextDifference, acme) == 3
 
 
-def test_call_that_is_recorded_late_does_not_stop_a_comparison(
+def begin_comparison(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(2):
-        call(acme, talk(1))
-    comparison = agent.post("context/comparisons", {"right": {}}, 202)
+) -> dict[str, Any]:
+    """Start a comparison whose run ends after the first call."""
+    comparison: dict[str, Any] = agent.post("context/comparisons", {"right": {}}, 202)
     with monkeypatch.context() as short:
         short.setattr(comparisons, "BATCH", 1)
         short.setattr(comparisons, "RUN_SECONDS", 0.0)
         with pytest.raises(RetryLater):
             run_comparison(acme.pk, comparison["id"])
+    return comparison
+
+
+def test_call_that_is_recorded_late_does_not_stop_a_comparison(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        call(acme, talk(1))
+    comparison = begin_comparison(agent, acme, monkeypatch)
     late, moment = call(acme, talk(1)), comparison["created_at"]
     makers.update(ContextCostReport, acme, {"pk": late.report_id}, created_at=moment)
     run_comparison(acme.pk, comparison["id"])
@@ -155,12 +163,7 @@ def test_erasure_between_runs_skips_no_other_call(
     if not has_inputs:
         with acting(acme):
             ContextInput.objects.of(acme).filter(report=newest.report_id).delete()
-    comparison = agent.post("context/comparisons", {"right": {}}, 202)
-    with monkeypatch.context() as short:
-        short.setattr(comparisons, "BATCH", 1)
-        short.setattr(comparisons, "RUN_SECONDS", 0.0)
-        with pytest.raises(RetryLater):
-            run_comparison(acme.pk, comparison["id"])
+    comparison = begin_comparison(agent, acme, monkeypatch)
     agent.erase(user_id="cem")
     run_comparison(acme.pk, comparison["id"])
     after = agent.get(f"context/comparisons/{comparison['id']}")

@@ -38,12 +38,12 @@ class CompleteRun:
         return ", ".join(dict.fromkeys(commits))
 
     @property
-    def not_kept(self) -> list[int]:
+    def missed_promises(self) -> list[int]:
         return [row.number for row in self.table if row.verdict != KEPT]
 
     @property
     def score(self) -> str:
-        return f"{len(self.table) - len(self.not_kept)} of {len(self.table)}"
+        return f"{len(self.table) - len(self.missed_promises)} of {len(self.table)}"
 
 
 def main() -> int:
@@ -59,14 +59,14 @@ def main() -> int:
     newest, *earlier = complete or [CompleteRun([], rows([]))]
     _print(as_text(newest.table))
     _print(f"\n{newest.score} promises were kept.")
-    if newest.not_kept:
-        numbers = ", ".join(map(str, newest.not_kept))
+    if newest.missed_promises:
+        numbers = ", ".join(map(str, newest.missed_promises))
         _print(f"Not kept, or not shown by the tests that ran: {numbers}.")
     for each in earlier:
         _print(f"On {_format_time(each)}: {each.score}.")
     if options.docs and complete:
         _write(complete)
-    return 1 if any(each.not_kept for each in (newest, *earlier)) else 0
+    return 1 if any(each.missed_promises for each in (newest, *earlier)) else 0
 
 
 def load_runs(folders: Iterable[Path]) -> list[CompleteRun]:
