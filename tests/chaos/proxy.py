@@ -112,6 +112,9 @@ class Proxy:
             except OSError:
                 return
             self.connections += 1
+            if self.fault.reset:  # before anything can be forwarded
+                self._abort(client)
+                continue
             try:
                 server = self._connect()
             except OSError:
@@ -121,7 +124,7 @@ class Proxy:
             for source, to, is_answer in ((client, server, False), (server, client, True)):
                 args = (source, to, is_answer)
                 threading.Thread(target=self._forward, args=args, daemon=True).start()
-            if self.fault.reset:
+            if self.fault.reset:  # since then
                 self._abort(client)
                 self._abort(server)
 

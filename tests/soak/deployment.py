@@ -69,6 +69,11 @@ class Deployment:
             check=False,
         )
 
+    def warnings(self) -> str:
+        """Return the warnings and errors that the product has logged."""
+        lines = self.output.read_text(errors="replace").splitlines()
+        return "\n".join(line for line in lines if "warning" in line or "error" in line)
+
     # --- Processes --------------------------------------------------------------------------------
 
     def programs(self) -> dict[str, list[int]]:
