@@ -117,3 +117,12 @@ def test_visibility_of_what_is_replaced_is_displayed(reviewer: Client, acme: Acc
     assert "everyone" in existing
     assert "mira" not in existing
     assert missing(proposed, "this user", "mira") == []
+
+
+def test_equal_visibilities_are_not_compared(
+    reviewer: Client, acme: Account, chain: list[MemoryEntry]
+) -> None:
+    text = page(reviewer.get(f"/review/?at={chain[1].pk}"))
+    panel = text.partition("Would replace")[2].partition("</section>")[0]
+    assert "Refunds take five days." in panel
+    assert "visible to" not in panel
