@@ -200,7 +200,7 @@ def _find_heads_together(
         elif len(rows) == MAX_COMMITS_TOGETHER or any(row.diff is None for row in new):
             incomplete.append(account_id)
         elif new:
-            results.append(_follow(account_id, head, new))
+            results.append(_follow_chain(account_id, head, new))
     return results, incomplete
 
 
@@ -214,14 +214,14 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
             return [_describe_rewriting(account_id, head)]
     for rows in stream_commit_blocks(account_id, head.seq, limit=limit):
-        result = _follow(account_id, head, rows)
+        result = _follow_chain(account_id, head, rows)
         if result.problem:
             return [result]
         head = result.head
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]
 
 
-def _follow(account_id: UUID, head: Head, rows: Sequence[Commit]) -> SigningResult:
+def _follow_chain(account_id: UUID, head: Head, rows: Sequence[Commit]) -> SigningResult:
     """Return the head after these commits, or the first problem of one that follows `head`."""
     links = ((row.link(), row.commit_hash) for row in rows)
     if problem := next(verify_links(links, after=head), None):

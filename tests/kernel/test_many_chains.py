@@ -14,7 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from kmapp.accounts.for_each_account import AccountsFailed
 from kmapp.accounts.models import Account, account_ids
 from kmapp.ledger import checkpoints, many_chains
-from kmapp.ledger.chain_deviations import find_deviation, list_deviations, load_heads
+from kmapp.ledger.chain_deviations import (
+    find_deviation,
+    find_newest_checkpoint,
+    list_deviations,
+    load_heads,
+)
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.many_chains import MAX_COMMITS_TOGETHER
@@ -86,7 +91,7 @@ def test_after_a_failed_query_chains_are_read_one_by_one(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
     monkeypatch.setattr(checkpoints, function, fail)
-    find_newest_checkpoint, first = checkpoints.find_newest_checkpoint, account_ids()[0]
+    first = account_ids()[0]
 
     def find_or_fail(account_id: UUID) -> Any:
         return fail() if account_id == first else find_newest_checkpoint(account_id)
