@@ -21,6 +21,12 @@ from tests.kernel.fsck.tampering import Intruder
 QUERY = "Where is the spare key of the workshop?"
 
 
+def create_verifying_agent(account: Account) -> Agent:
+    """Let the account verify rows on read; return an agent for its memories."""
+    makers.set_policy(account, {"verify_on_read": True})
+    return makers.agent(account, ["memory:read", "memory:write"])
+
+
 @contextmanager
 def edited(intruder: Intruder, table: str, pk: Any, assignment: str) -> Iterator[None]:
     """Change a row for the time of the block, as a superuser with triggers off."""

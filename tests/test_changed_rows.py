@@ -17,7 +17,14 @@ from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
-from tests.sealed_reads import EDITS, UNEDITED, assert_withheld, edited, read_bank
+from tests.sealed_reads import (
+    EDITS,
+    UNEDITED,
+    assert_withheld,
+    create_verifying_agent,
+    edited,
+    read_bank,
+)
 from tests.web.pages import page
 
 pytestmark = pytest.mark.usefixtures("module_commits")
@@ -28,8 +35,7 @@ OWNER = {"user_id": "ana"}
 
 @pytest.fixture
 def agent(acme: Account) -> Agent:
-    makers.set_policy(acme, {"verify_on_read": True})
-    return makers.agent(acme, ["memory:read", "memory:write"])
+    return create_verifying_agent(acme)
 
 
 def test_every_sealed_column_of_a_memory_has_an_edit() -> None:

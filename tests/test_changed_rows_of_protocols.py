@@ -13,6 +13,7 @@ from tests.sealed_reads import (
     EDITS,
     QUERY,
     call_mcp_tool,
+    create_verifying_agent,
     edited,
     pop_mismatch_reasons,
     read_mcp_resource,
@@ -28,8 +29,7 @@ OWNER = {"user_id": "ana"}
 
 @pytest.fixture
 def agent(acme: Account) -> Agent:
-    makers.set_policy(acme, {"verify_on_read": True})
-    return makers.agent(acme, ["memory:read", "memory:write"])
+    return create_verifying_agent(acme)
 
 
 def test_changed_item_is_withheld_from_the_store_of_langgraph(

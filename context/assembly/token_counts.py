@@ -2,10 +2,11 @@
 
 Providers do not publish the overhead of a message; their own examples count four tokens each. An
 image counts as much as a large one costs. A PDF and a recording in base64 count by their size,
-because their pages and seconds are unknown.
+because their pages and seconds are unknown, except the seconds of a WAV file.
 """
 
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,7 +19,8 @@ IMAGE_TOKENS = 1_105  # a picture of 1024 by 1536 pixels in full detail
 PDF_PAGE_BYTES = 50_000
 PDF_PAGE_TOKENS = 3_000  # a page counts as its text and an image
 AUDIO_SECOND_BYTES = 8_000  # at 64 kbit/s
-AUDIO_SECOND_TOKENS = 10
+AUDIO_SECOND_TOKENS = 10  # OpenAI's guide to the costs of audio: a token for each 100 ms of a user
+WAV_HEAD = 4_096  # characters of base64 in which the format of a WAV file is looked up
 # How a PDF begins, as a data URL or in base64.
 PDF_STARTS = ("data:application/pdf", "JVBERi")
 # Counted by themselves, or part of the overhead. Others, such as the reasoning that some providers
@@ -78,13 +80,31 @@ def _estimate_file(part: Mapping[str, Any]) -> int | None:
     """Return the estimated tokens of a PDF or a recording in base64; None for other parts."""
     match part:
         case {"type": "input_audio", "input_audio": {"data": str(data)}}:
-            return _estimate_units(data, AUDIO_SECOND_BYTES) * AUDIO_SECOND_TOKENS
+            second_bytes = _find_wav_rate(data) or AUDIO_SECOND_BYTES
+            return _estimate_units(data, second_bytes) * AUDIO_SECOND_TOKENS
         case (
             {"type": "file", "file": {"file_data": str(data)}}
             | {"type": "input_file", "file_data": str(data)}
             | {"type": "document", "source": {"type": "base64", "data": str(data)}}
         ) if data.startswith(PDF_STARTS):
             return _estimate_units(data, PDF_PAGE_BYTES) * PDF_PAGE_TOKENS
+    return None
+
+
+def _find_wav_rate(encoded: str) -> int | None:
+    """Return the bytes of a second that a WAV file in base64 states; None for other files."""
+    try:
+        head = b64decode(encoded[:WAV_HEAD])
+    except ValueError:
+        return None
+    if head[:4] != b"RIFF" or head[8:12] != b"WAVE":
+        return None
+    start = 12  # of a chunk: its name, its size, and its data of this size, padded to an even one
+    while start + 20 <= len(head):
+        if head[start : start + 4] == b"fmt ":
+            return int.from_bytes(head[start + 16 : start + 20], "little") or None
+        size = int.from_bytes(head[start + 4 : start + 8], "little")
+        start += 8 + size + size % 2
     return None
 
 

@@ -8,6 +8,7 @@ from time import perf_counter, process_time
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 
+PAIRS = 5  # pairs of searches for each query
 HEADINGS = (
     "| searched | pairs | without | verified | ratio | of it in Python |",
     "| --- | ---: | ---: | ---: | ---: | ---: |",
@@ -20,6 +21,12 @@ class VerificationCost:
 
     elapsed: dict[bool, list[float]] = field(default_factory=lambda: {False: [], True: []})
     cpu: dict[bool, list[float]] = field(default_factory=lambda: {False: [], True: []})
+
+    def measure_pairs(self, account: Account, search: Callable[[], object]) -> None:
+        """Time PAIRS pairs of a search, after a first one that fills the caches."""
+        search()
+        for _pair in range(PAIRS):
+            self.measure_pair(account, search)
 
     def measure_pair(self, account: Account, search: Callable[[], object]) -> None:
         """Time one search with and one without verification, which of them first in turn.

@@ -34,7 +34,6 @@ SYLLABLES = [f"{onset}{vowel}" for onset in "bcdfghjklmnprstvwxyz" for vowel in 
 VOCABULARY = 5_000
 PARTS, PART_WORDS, QUERY_WORDS = 5, 120, 5
 BATCH = 50  # documents of one commit
-PAIRS = 5  # pairs of searches for each query
 TABLES = (
     *("ledger_commit", "ledger_seal", "search_indexeddocument", "search_packedpostings"),
     *("search_vector", "knowledge_knowledgesource", "knowledge_knowledgedocument"),
@@ -102,10 +101,7 @@ def measure_verify_cost(account: Account, number: int, writer: Writer) -> Verifi
         request = KnowledgeSearch(query=writer.words(QUERY_WORDS))
         [vector] = writer.vectors(1, model.dimensions).tolist()
         meaning = QueryVector.from_floats(model, vector)
-        search = partial(search_with_vector, account.pk, request, meaning)
-        search()
-        for _pair in range(PAIRS):
-            cost.measure_pair(account, search)
+        cost.measure_pairs(account, partial(search_with_vector, account.pk, request, meaning))
     set_verification(account, verified=False)
     return cost
 

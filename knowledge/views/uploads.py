@@ -192,13 +192,20 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
             revision=data["revision"] or None,
         )
         source = check_source(account_id, actor, new)
-    number = 0
-    for i, batch in enumerate(_split_batches(prepare_deliveries(source, deliveries))):
-        with acting(account_id), recording(account_id, actor) as commit:
-            if i == 0:
-                source = ensure_source(account_id, actor, new, commit=commit)
-            result = ingest_deliveries(source, actor, batch, commit=commit)
-        number += len(result.added) + len(result.changed)
+    number = stored = 0
+    try:
+        for batch in _split_batches(prepare_deliveries(source, deliveries)):
+            with acting(account_id), recording(account_id, actor) as commit:
+                if not stored:
+                    source = ensure_source(account_id, actor, new, commit=commit)
+                result = ingest_deliveries(source, actor, batch, commit=commit)
+            number += len(result.added) + len(result.changed)
+            stored += len(batch)
+    except DomainError as error:
+        if stored:
+            note = _("Files stored before this error: %(n)d. You can upload all files again.")
+            error.message = f"{error.message} {note % {'n': stored}}"
+        raise
     if not data["uploads"]:
         return redirect_with_notice(
             request, _("Fetching the page."), "knowledge:source", pk=source.pk

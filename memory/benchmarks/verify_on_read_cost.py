@@ -8,7 +8,6 @@ from kmapp.management.verification_cost import HEADINGS, VerificationCost, set_v
 from memory.benchmarks.timings import VIEWERS, Bench
 from memory.retrieval.search import SearchRequest, search_with_vector
 
-PAIRS = 5  # pairs of searches for each query
 TARGET = 1.10  # of the largest ratio
 
 
@@ -23,10 +22,7 @@ def measure_verify_cost(
         for text in bench.draw_queries(number):
             request = SearchRequest(query=text, viewer=viewer)
             meaning = bench.draw_query_vector(text)
-            search = partial(search_with_vector, account.pk, request, meaning)
-            search()
-            for _pair in range(PAIRS):
-                cost.measure_pair(account, search)
+            cost.measure_pairs(account, partial(search_with_vector, account.pk, request, meaning))
     set_verification(account, verified=False)
     return costs
 

@@ -128,7 +128,8 @@ _EDGE_CONDITION_SQL = (
 # Raw SQL, because Django would take longer to build this query than PostgreSQL to run it. It
 # returns entries and then the edges between them, which have a value in the last column (days),
 # because a second query would take longer. Run names include the user: two users may use the same
-# name.
+# name. The constraint one_edge_per_type sorts outgoing edges, so that the same ones are always
+# within the limit. No index sorts incoming edges: a topic may have very many.
 _SURROUNDINGS_SQL = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
 fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
@@ -143,7 +144,8 @@ fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZE
     UNION (SELECT src_id FROM memory_memoryedge
       WHERE {_EDGE_CONDITION_SQL} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
     UNION (SELECT dst_id FROM memory_memoryedge
-      WHERE {_EDGE_CONDITION_SQL} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
+      WHERE {_EDGE_CONDITION_SQL} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[])
+      ORDER BY src_id, dst_id LIMIT %s))),
 entry_ids (ids) AS (SELECT array_agg(id) FROM fields)
 SELECT id::text, run, text, asks, importance, salience, pinned, fresh, NULL FROM fields
 UNION ALL

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.security.pii import KINDS
 from memory.models import Finding, MemoryEntry, Triage
 from memory.review.merge import has_same_audience
-from memory.review.replaced_memories import load_replaced
+from memory.review.replaced_memories import ReplacedMemories, load_replaced
 
 Kind = Finding.Kind
 CURRENT_STATUSES = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
@@ -60,7 +60,8 @@ class ReviewWarning:
 class ReviewEvidence:
     warnings: Sequence[ReviewWarning]
     blacked_out: bool  # personal data was redacted before the text was stored
-    replaces: Sequence[MemoryEntry]  # what approval would supersede
+    replaces: Sequence[MemoryEntry]  # what approval would supersede, or the first of them
+    more_replaced: int  # others that approval would supersede
     others: Sequence[Finding]  # findings that compare it with another current memory
     twin: MemoryEntry | None  # the memory that it could be merged with
     triage: Triage | None  # None: not triaged yet
@@ -76,14 +77,16 @@ def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
-    replaces = load_replaced(entry) if getattr(entry, "is_update", True) else []
+    is_update = getattr(entry, "is_update", True)
+    replaced = load_replaced(entry) if is_update else ReplacedMemories()
     triage = getattr(entry, "triage", None)
-    others = _list_similar(rows, {each.pk for each in replaces})
+    others = _list_similar(rows, {each.pk for each in replaced.first})
     similar = [each.other for each in others if each.other]
     return ReviewEvidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
-        replaces=replaces,
+        replaces=replaced.first,
+        more_replaced=replaced.more,
         others=others,
         twin=next((other for other in similar if has_same_audience(entry, other)), None),
         triage=triage,

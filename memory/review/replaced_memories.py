@@ -5,16 +5,20 @@ pending one would have superseded, because nobody can approve it any more.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+from django.db.models import Case, Count, When, Window
 from django.db.models.expressions import RawSQL
 
 from kmapp.database.raw_sql import fetch_all
-from memory.models import MemoryEdge, MemoryEntry
+from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 
 Status = MemoryEntry.Status
 REPLACEABLE = frozenset({Status.ACTIVE, Status.PROPOSED})
+MAX_DISPLAYED = 20  # memories; the quota of an agent permits longer chains of updates
 
 # One statement for chains of any length, because agents write them. UNION ends a cycle.
 _REPLACED_SQL = f"""
@@ -54,9 +58,24 @@ def find_replaced_by_proposal(
     return replaced
 
 
-def load_replaced(proposal: MemoryEntry) -> list[MemoryEntry]:
-    """Return what the approval of this proposal supersedes, active memories first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedMemories:
+    """What an approval supersedes, as pages display it."""
+
+    first: Sequence[MemoryEntry] = ()  # at most MAX_DISPLAYED, active memories first
+    more: int = 0
+
+
+def load_replaced(proposal: MemoryEntry) -> ReplacedMemories:
+    """Return what the approval of this proposal supersedes. One query."""
     account_id = proposal.account_id
     ids = RawSQL(_REPLACED_IDS_SQL, [account_id, [proposal.pk], account_id])  # noqa: S611 - a constant
-    rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
-    return sorted(rows, key=lambda each: (each.status != Status.ACTIVE, each.pk))
+    return load_first(MemoryEntry.objects.of(account_id).filter(pk__in=ids))
+
+
+def load_first(rows: EntryQuerySet) -> ReplacedMemories:
+    """Return the first of these memories, and the number of the others. One query."""
+    is_pending = Case(When(status=Status.ACTIVE, then=0), default=1)
+    ordered: Any = rows.annotate(number=Window(Count("pk"))).order_by(is_pending, "pk")
+    first = list(ordered[:MAX_DISPLAYED])
+    return ReplacedMemories(first=first, more=first[0].number - len(first) if first else 0)

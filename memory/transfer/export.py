@@ -1,9 +1,13 @@
 """Export of an account's memories in the order of writing."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from uuid import UUID
 
+from django.conf import settings
+
 from kmapp.accounts.acting import acting
+from kmapp.errors import Conflict
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from kmapp.search.id_array_lookup import IdArray
@@ -19,7 +23,8 @@ def export_account(account_id: UUID) -> Iterator[bytes]:
     """Yield the lines of an account, one page and transaction at a time.
 
     Commits list their entries in batch order, so no other index is needed. Later entries
-    come last; each entry is exported as it is when its page is read.
+    come last; each entry is exported as it is when its page is read. Raise Conflict at a commit
+    whose changes are malformed, because the export would be incomplete.
     """
     yield encode_canonical(HEADER) + b"\n"
     after = 0
@@ -76,15 +81,29 @@ def _load_page(account_id: UUID, after: int) -> list[tuple[int, list[bytes]]]:
 
 def _iterate_lines(account_id: UUID, commit: Commit) -> Iterator[bytes]:
     """Yield entries first, then the edges between them and earlier ones."""
-    names = [str(change["object"]) for change in commit.diff]
-    entries = MemoryEntry.objects.of(account_id).in_bulk(_parse_ids(names, ENTRY_PREFIX))
-    for pk in _parse_ids(names, ENTRY_PREFIX):
+    entry_ids, edge_ids = _list_ids(commit)
+    entries = MemoryEntry.objects.of(account_id).in_bulk(entry_ids)
+    for pk in entry_ids:
         if pk in entries and entries[pk].written_in == commit.pk:
             yield format_line(entries[pk])
-    edges = MemoryEdge.objects.of(account_id).in_bulk(_parse_ids(names, EDGE_PREFIX))
-    for pk in _parse_ids(names, EDGE_PREFIX):
+    edges = MemoryEdge.objects.of(account_id).in_bulk(edge_ids)
+    for pk in edge_ids:
         if pk in edges and edges[pk].commit_id == commit.pk:
             yield format_line(edges[pk])
+
+
+def _list_ids(commit: Commit) -> tuple[list[UUID], list[UUID]]:
+    """Return the ids of the entries and of the edges in a commit."""
+    changes = commit.list_changes()
+    if changes and changes == commit.diff:
+        names = [change["object"] for change in changes]
+        with suppress(AttributeError, ValueError):  # a name is not a string, or an id is damaged
+            return _parse_ids(names, ENTRY_PREFIX), _parse_ids(names, EDGE_PREFIX)
+    raise Conflict(
+        f"The list of changes in commit {commit.seq} of the ledger is malformed, because the "
+        f"database was edited. The export would be incomplete. Run {settings.COMMAND} fsck to see "
+        "what else was edited, and restore a backup."
+    )
 
 
 def _parse_ids(names: list[str], prefix: str) -> list[UUID]:

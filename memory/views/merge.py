@@ -22,6 +22,7 @@ from memory.actions.review_leases import check_not_leased_by_other, release_leas
 from memory.models import MemoryEntry
 from memory.review.evidence import CURRENT_STATUSES, load_evidence
 from memory.review.merge import build_merged_values, has_same_audience, list_choices
+from memory.review.replaced_memories import load_first
 from memory.views import review_queue
 from memory.views.review_forms import build_decision
 
@@ -71,7 +72,7 @@ def _render_page(
     chosen = list_choices(existing, new, params.dict())
     values = build_merged_values(existing, new, chosen)
     replaced_ids = find_replaced_by_merge(request.account_id, new.pk, existing.pk)
-    replaced = MemoryEntry.objects.of(request.account_id).filter(pk__in=replaced_ids)
+    replaced = load_first(MemoryEntry.objects.of(request.account_id).filter(pk__in=replaced_ids))
     context = {
         "new": new,
         "known": existing,
@@ -82,7 +83,8 @@ def _render_page(
             if each.name != "content"
         ],
         "content": values.get("content", existing.content),
-        "replaces": replaced.order_by("pk"),
+        "replaces": replaced.first,
+        "more_replaced": replaced.more,
         "was_changed": status == HTTPStatus.CONFLICT,
         "reason": parse_reason(request),
         "max_length": MAX_REASON_LENGTH,

@@ -119,6 +119,7 @@ def product_with_database_in(
     The data folder of the product is `home`. Within the block this process is connected to its
     database.
     """
+    home.mkdir(mode=0o711, exist_ok=True)
     server = Postgres(folder / "postgres", chaos_server.home / "sm", home / "postgres.log")
     with server:
         owner, app = Login(ROLES["owner"]), Login(ROLES["app"])

@@ -90,7 +90,6 @@ def test_full_database_disk_refuses_writes_and_loses_none(
 ) -> None:
     """Writes return 503 while the disk is full; searches continue."""
     home = chaos_server.home / "full"
-    home.mkdir(mode=0o711)
     with (
         mounted(Disk(chaos_server.home / "small", KILOBYTES)) as small,
         product_with_database_in(small.folder, home, chaos_server, django_db_blocker) as parts,
@@ -115,7 +114,6 @@ def test_read_only_database_disk_needs_only_a_restart_of_postgres(
 ) -> None:
     """PostgreSQL ends, and requests get a 503; the product goes on when it is started again."""
     home = chaos_server.home / "ro"
-    home.mkdir(mode=0o711)
     with (
         mounted(FileDisk(chaos_server.home / "failing", KILOBYTES)) as failing,
         product_with_database_in(failing.folder, home, chaos_server, django_db_blocker) as parts,

@@ -1,5 +1,6 @@
 """Parsing and cutting of message lists."""
 
+import struct
 from base64 import b64encode
 from typing import Any
 
@@ -120,6 +121,17 @@ def test_fields_that_a_provider_added_are_counted() -> None:
 
 PDF = b64encode(b"%PDF-1.7\n" + bytes(120_000)).decode()
 AUDIO = b64encode(bytes(60_000)).decode()
+
+
+def wav(second_bytes: int, size: int, before: bytes = b"") -> dict[str, Any]:
+    """Return a part with a WAV file of this size, with a chunk before that of its format."""
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, second_bytes // 2, second_bytes, 2, 16)
+    body = b"WAVE" + before + form + struct.pack("<4sI", b"data", size) + bytes(size)
+    file = struct.pack("<4sI", b"RIFF", len(body)) + body
+    data = b64encode(file).decode()
+    return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+
+
 PDF_SOURCE = {"type": "base64", "media_type": "application/pdf", "data": PDF}
 FILES: dict[str, tuple[dict[str, Any], int]] = {
     "openai_file": (
@@ -130,6 +142,9 @@ FILES: dict[str, tuple[dict[str, Any], int]] = {
         9_000,
     ),
     "openai_audio": ({"type": "input_audio", "input_audio": {"data": AUDIO, "format": "mp3"}}, 80),
+    "wav": (wav(48_000, 91_200), 20),  # 1.9 s
+    "wav_with_another_chunk": (wav(48_000, 91_200, struct.pack("<4sI", b"JUNK", 3) + b"abc\0"), 20),
+    "wav_without_a_rate": (wav(0, 15_900), 20),
     "responses_file": ({"type": "input_file", "filename": "tea.pdf", "file_data": PDF}, 9_000),
     "anthropic_document": ({"type": "document", "source": PDF_SOURCE}, 9_000),
 }

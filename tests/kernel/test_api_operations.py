@@ -16,6 +16,7 @@ from celery import current_app
 from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
+from structlog.testing import capture_logs
 
 import kmapp
 from kmapp.accounts.models import Account
@@ -168,6 +169,31 @@ def test_scheduler_stores_its_times_once_the_disk_has_space_again(
     with monkeypatch.context() as full_disk:
         full_disk.setattr(shelve.Shelf, "__setitem__", refuse)
         scheduler.sync()
+    scheduler.close()
+    again = beat_scheduler.Scheduler(app, schedule_filename=file)
+    assert again.schedule[name].total_run_count == 7
+    again.close()
+
+
+def test_scheduler_starts_while_the_disk_is_full(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It reports the disk once, and stores its times once there is space."""
+
+    def refuse(*_args: Any, **_kwargs: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = str(tmp_path / "schedule")
+    with monkeypatch.context() as full_disk, capture_logs() as lines:
+        full_disk.setattr(shelve, "open", refuse)
+        scheduler = beat_scheduler.Scheduler(app, schedule_filename=file)
+        scheduler.sync()
+    assert [each["event"] for each in lines if each["log_level"] == "error"] == [
+        "schedule_not_opened"
+    ]
+    [(name, entry), *_others] = scheduler.schedule.items()
+    entry.total_run_count = 7
+    scheduler.sync()
     scheduler.close()
     again = beat_scheduler.Scheduler(app, schedule_filename=file)
     assert again.schedule[name].total_run_count == 7

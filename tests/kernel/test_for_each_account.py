@@ -37,7 +37,7 @@ SWEEPS = [
     ("context.jobs.tasks.delete_expired_archives", "context.jobs.tasks.remove_expired_archives"),
     ("kmapp.api.tasks.delete_old_responses", "kmapp.api.idempotency._delete_expired"),
     ("kmapp.outbox.tasks.delete_old_events", "kmapp.outbox.purge.purge_block"),
-    ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints.find_newest_checkpoint"),
+    ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._copy_to_database"),
 ]
 
 

@@ -24,7 +24,7 @@ SECURITY_DEFINER_FUNCTIONS = {
     *("api_key_by_prefix", "accounts_of_user", "account_ids", "ledger_heads", "claim_deliveries"),
     *("release_deliveries", "outbox_depth", "list_accounts", "open_company_sign_ins"),
     *("advance_clock", "steady_time", "hasten_deliveries", "unpacked_collections"),
-    "uncoded_collections",
+    *("uncoded_collections", "commits_of_chains", "newest_checkpoints"),
 }
 
 

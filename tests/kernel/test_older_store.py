@@ -166,7 +166,9 @@ def test_account_without_its_checkpoint_file_is_read_only(
     assert agent.get("/v1/health").json()["ledger"]["message"] == refused.json()["message"]
     assert "CHECKPOINT_FILE" in " ".join(map(str, list_deviations()))
     for page in ("/ledger/", "/operations/", "/ledger/summary/", "/ledger/accept/"):
-        assert "the checkpoint file" in admin.get(page).content.decode(), page
+        text = admin.get(page).content.decode()
+        assert "the checkpoint file" in text, page
+        assert "put the newest copy back" not in text, "the message names the file to restore"
     CheckpointThread().run_once()
     assert not settings.CHECKPOINT_FILE.exists(), "no head is signed that nothing was compared with"
 

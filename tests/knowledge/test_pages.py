@@ -144,7 +144,8 @@ def test_failed_upload_keeps_the_files_of_earlier_commits(
     with monkeypatch.context() as patch:
         patch.setattr(uploads, "BATCH_FILES", 1)
         patch.setattr(uploads, "ingest_deliveries", ingest)
-        assert "The source is busy." in page(upload(reviewer, *files), 422)
+        text = page(upload(reviewer, *files), 422)
+    assert "The source is busy. Files stored before this error: 1." in text
     assert [row.ref for row in makers.rows(KnowledgeDocument, acme)] == ["a.md"]
     answer = upload(reviewer, *files)
     assert "2 files uploaded." in page(reviewer.get(answer.headers["Location"]))

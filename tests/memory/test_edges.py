@@ -2,8 +2,14 @@
 
 from typing import Any
 
+import pytest
+
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from memory.models import MemoryEdge
+from kmapp.search.allowed_objects import AllowedObjects
+from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import NewEntry
+from memory.retrieval.candidates import collect_candidates
 from tests import makers
 from tests.agent import Agent
 
@@ -61,3 +67,22 @@ def test_written_edge_replaces_a_derived_one(agent: Agent, acme: Account) -> Non
     saved = makers.get(MemoryEdge, acme, src__client_id="a", dst__client_id="b", type="next")
     assert (str(saved.pk), str(saved.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
     assert (saved.origin, saved.weight) == ("written", 0.9)
+
+
+def test_the_first_outgoing_edges_are_within_the_limit_of_neighbours(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of the rows in the table does not decide which neighbours become candidates."""
+    monkeypatch.setattr("memory.retrieval.candidates.MAX_NEIGHBOURS", 1)
+    names = ["one", "two", "three"]
+    seed, *neighbours = makers.write(
+        acme,
+        NewEntry(text="Oolong.", client_id="seed"),
+        *(NewEntry(text=f"Thing {name}.", client_id=name) for name in names),
+        edges=[makers.edge("related_to", "seed", name) for name in reversed(names)],
+    )
+    with acting(acme):
+        within = AllowedObjects.from_queryset(MemoryEntry.objects.of(acme))
+        candidates = collect_candidates(acme.pk, "oolong", None, within).candidates
+    first = min(neighbours, key=lambda each: each.pk)
+    assert {each.id for each in candidates} == {str(seed.pk), str(first.pk)}

@@ -117,3 +117,28 @@ def test_visibility_of_what_is_replaced_is_displayed(reviewer: Client, acme: Acc
     assert "everyone" in existing
     assert "mira" not in existing
     assert missing(proposed, "this user", "mira") == []
+
+
+def test_equal_visibilities_are_not_compared(
+    reviewer: Client, acme: Account, chain: list[MemoryEntry]
+) -> None:
+    text = page(reviewer.get(f"/review/?at={chain[1].pk}"))
+    panel = text.partition("Would replace")[2].partition("</section>")[0]
+    assert "Refunds take five days." in panel
+    assert "visible to" not in panel
+
+
+def test_pages_display_the_first_memories_of_a_long_chain(
+    reviewer: Client, acme: Account, chain: list[MemoryEntry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.review.replaced_memories.MAX_DISPLAYED", 1)
+    answer = reviewer.get(f"/review/?at={chain[-1].pk}")
+    assert answer.context["evidence"].replaces == chain[:1]
+    assert "and 1 more" in html(answer)
+    [other] = propose(acme, "Refunds take ten days.")
+    with acting(acme):
+        Finding.objects.create(account=acme, entry=chain[-1], other=other, kind="duplicate")
+    text = page(reviewer.get(entry_url("review_merge", chain[-1]), {"with": str(other.pk)}))
+    panel = text.partition("Would replace")[2]
+    assert missing(panel, "Refunds take five days.", "and 1 more") == []
+    assert "Refunds take 9 days." not in panel

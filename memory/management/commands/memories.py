@@ -74,10 +74,13 @@ class Command(BaseCommand):
 
     def _export(self, account: Account, name: str) -> None:
         progress = Progress("Lines written", count_lines(account.pk))
-        with _written(name) as out:
-            for line in export_account(account.pk):
-                out.write(line)
-                progress.add()
+        try:
+            with _written(name) as out:
+                for line in export_account(account.pk):
+                    out.write(line)
+                    progress.add()
+        except DomainError as error:
+            raise CommandError(str(error)) from error
         progress.end()
 
     def _rebuild(self, account: Account) -> None:
