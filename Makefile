@@ -20,9 +20,9 @@ help: ## list the commands
 up: runtime ## run the product until Ctrl-C; data in .kmapp (KMAPP_DATA_DIR), port 8000 (PORT)
 	@exec $(PY) manage.py up
 
-test: development clients ## run all tests except those of `make chaos` and `make long`
+test: development clients ## run all tests except those of `make chaos` and `make long`; DURATIONS=FILE
 	@rm -f $(PROMISES)/*.json
-	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
+	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" $(RECORD)
 
 long: development clients ## run the long form of some tests, and query plans with 100,000 memories
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
@@ -78,7 +78,9 @@ bench-peers: development ## measure other memory stores beside kmapp; DATA="FILE
 
 # The results of one complete run are collected here; `make test` and `make chaos` first delete older ones.
 PROMISES := .promises
-FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 --promises=$(PROMISES)
+# A table of the seconds of each test is appended to the file in DURATIONS.
+RECORD = --promises=$(PROMISES) $(if $(DURATIONS),--durations-file=$(DURATIONS))
+FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 $(RECORD)
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`; PROMISES=FOLDER
