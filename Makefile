@@ -31,10 +31,10 @@ long: development clients ## run the long form of some tests, and query plans wi
 check: development ## check formatting, lint, types, imports, terms and migrations
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style
 
-types:
+types: development
 	@$(ALONE) $(PY) -m mypy .
 
-style:
+style: development
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@$(PY) -m tests.vocabulary
