@@ -82,12 +82,17 @@ PROMISES := .promises
 RECORD = --promises=$(PROMISES) $(if $(DURATIONS),--durations-file=$(DURATIONS))
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 $(RECORD)
 
-# Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
+# Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone,
+# except in the short form: its limits hold on a busy machine, see tests/chaos/measure.py.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`; PROMISES=FOLDER
 	@failed=0; \
-	if [ -z "$(SHORT)" ]; then rm -f $(PROMISES)/*.json; fi; \
-	$(FIRE) -n 3 -m "$(if $(SHORT),chaos,promise) and not alone" || failed=1; \
-	$(FIRE) -n 0 -m "chaos and alone" || failed=1; \
+	if [ -n "$(SHORT)" ]; then \
+	  $(FIRE) -n 3 --maxschedchunk=1 -m chaos tests/chaos || failed=1; \
+	else \
+	  rm -f $(PROMISES)/*.json; \
+	  $(FIRE) -n 3 -m "promise and not alone" || failed=1; \
+	  $(FIRE) -n 0 -m "chaos and alone" || failed=1; \
+	fi; \
 	$(PY) -m tests.promises $(PROMISES) || failed=1; \
 	exit $$failed
 
