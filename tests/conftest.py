@@ -37,7 +37,7 @@ from tests.kernel.fsck.tampering import Intruder, intrude
 from tests.memory.chat_model import configure_chat
 from tests.web.browser import served
 
-pytest_plugins = ["pytester", "tests.promises.plugin", "tests.schedule"]
+pytest_plugins = ["pytester", "tests.promises.plugin", "tests.schedule", "tests.durations"]
 # The time of an example depends on the load of the machine; tests.timing compares ratios.
 hypothesis.settings.register_profile("kmapp", deadline=None)
 hypothesis.settings.load_profile("kmapp")

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kmapp.database.provision import Login, provision
 from kmapp.runtime import embedded
+from kmapp.runtime.embedded.base_backups import run_postgres_program
 
 TEMPLATE = "kmapp_template"
 ALIASES = ("default", "owner")
@@ -120,6 +122,15 @@ def clone(name: str, template: str = TEMPLATE) -> None:
 def drop(name: str) -> None:
     connections.close_all()
     _sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def copy_server(folder: Path) -> None:
+    """Copy the data of the tests' server, with its template, for another server in `folder`."""
+    run_postgres_program(
+        "pg_basebackup",
+        *(f"--dbname={_superuser()}", f"--pgdata={folder}"),
+        *("--checkpoint=fast", "--no-sync"),
+    )
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Pytest plugin that starts the longest tests early and groups the tests with a browser.
 
-It also makes garbage collections rarer, and excludes imported objects from them.
+If tests are sent to the workers one by one, as in the short form of the chaos tests, the longest
+start first. It also makes garbage collections rarer, and excludes imported objects from them.
 """
 
 import gc
@@ -19,13 +20,40 @@ LONGEST = {
     "test_query_plans_use_indexes",
     "test_first_hour",
 }
+# Each takes 20 seconds or more in the short form; the longest first.
+LONGEST_OF_CHAOS = (
+    "test_full_data_folder_loses_nothing",
+    "test_without_a_key",
+    "test_steps_of_the_clock_delete_nothing_and_delay_nothing",
+    "test_read_only_database_disk_needs_only_a_restart_of_postgres",
+    "test_faulty_network_loses_nothing",
+    "test_with_a_key_of_every_scope",
+    "test_full_database_disk_refuses_writes_and_loses_none",
+    "test_writes_succeed_without_the_embedder",
+    "test_job_survives_a_killed_worker",
+    "test_newest_checkpoint_is_at_most_two_seconds_behind",
+    "test_different_clocks_run_no_job_twice",
+    "test_redacted_text_is_in_no_file",
+    "test_stopped_worker_loses_no_job",
+    "test_migrations_block_requests_briefly",
+    "test_silent_client_is_disconnected",
+    "test_recall_succeeds_without_the_embedder",
+)
 NEW_OBJECTS = 10_000  # between garbage collections; a page alone creates some thousand
 # Number of blocks of tests that share a browser. They are far apart, for different workers.
 BROWSERS = 3
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest tests where no worker waits for them at the end."""
+    if config.getoption("maxschedchunk", None) == 1:
+        items.sort(key=rank)
+    else:
+        spread(items)
+
+
+def spread(items: list[pytest.Item]) -> None:
     """Spread the longest tests and those with a browser over the first half, between modules."""
     longest = [[item] for item in items if is_longest(item)]
     others = (item for item in items if not is_longest(item))
@@ -41,6 +69,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for number, block in enumerate(blocks):
         modules.insert(number * step, block)
     items[:] = [item for module in modules for item in module]
+
+
+def rank(item: pytest.Item) -> int:
+    """Return the place of a chaos test among the longest; all others follow these."""
+    ranks = {name: number for number, name in enumerate(LONGEST_OF_CHAOS)}
+    return ranks.get(item.name.partition("[")[0], len(ranks))
 
 
 def is_longest(item: pytest.Item) -> bool:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,12 @@ def list_marks() -> Iterator[int]:
 def test_every_promise_has_a_test() -> None:
     assert list(PROMISES) == list(range(1, len(PROMISES) + 1))
     assert set(list_marks()) == set(PROMISES)
+
+
+def test_chaos_tests_are_in_the_folder_that_the_short_form_runs() -> None:
+    paths = {path for path in TESTS.rglob("*.py") if re.search(r"mark\.chaos\b", path.read_text())}
+    assert paths
+    assert [path for path in paths if TESTS / "chaos" not in path.parents] == []
 
 
 Result = tuple[str, list[int], list[str]]

@@ -1,10 +1,14 @@
-"""Failed tests run once more, alone."""
+"""Failed tests run once more, alone, and the longest tests start early."""
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.run import MAX_RERUNS, run
+from tests.schedule import LONGEST, LONGEST_OF_CHAOS, pytest_collection_modifyitems
 
 CASES = """
 from pathlib import Path
@@ -56,3 +60,18 @@ def test_failures_run_again_alone(
     assert ("Running again, alone" in output) == again
     assert ("PASSED ONLY ALONE" in output) == (again and not result)
     assert (folder / "passes").read_text() == "ran", "a test that passes runs once"
+
+
+def test_longest_tests_exist() -> None:
+    texts = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
+    names = {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    assert {*LONGEST, *LONGEST_OF_CHAOS} - names == set()
+
+
+def test_longest_chaos_tests_start_first_if_tests_are_sent_one_by_one() -> None:
+    longest, second, *_ = LONGEST_OF_CHAOS
+    names = ["test_short", f"{second}[45]", "test_other", longest]
+    items: Any = [SimpleNamespace(name=name) for name in names]
+    config: Any = SimpleNamespace(getoption=lambda _name, _default: 1)
+    pytest_collection_modifyitems(config, items)
+    assert [item.name for item in items] == [longest, f"{second}[45]", "test_short", "test_other"]

@@ -14,19 +14,19 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.db import connections
+from psycopg.sql import SQL, Identifier
 from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.models import Account
-from kmapp.database.provision import Login, provision
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
 from tests import makers
 from tests.chaos.product import Product
+from tests.databases import TEMPLATE, copy_server
 
 ROLES = embedded.ROLES
-TEMPLATE = "chaos_template"
+OTHERS = "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'"
 _numbers = count(1)
 
 
@@ -87,26 +87,21 @@ def make_home() -> Iterator[Path]:
 
 
 @contextmanager
-def open_chaos_server(
-    home: Path, server: Postgres, blocker: DjangoDbBlocker
-) -> Iterator[ChaosServer]:
-    """Start a server and migrate its template."""
+def open_chaos_server(home: Path, server: Postgres) -> Iterator[ChaosServer]:
+    """Start a copy of the tests' server, without the databases of the workers."""
+    copy_server(server.data)
     with server:
-        owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
-        provision(server.url(), database=TEMPLATE, owner=owner, app=app)
-        with blocker.unblock(), connected_to(server, TEMPLATE):
-            call_command("migrate", database="owner", verbosity=0)
-            call_command("embedding_models", "ensure", verbosity=0)
+        with psycopg.connect(server.url(), autocommit=True) as superuser:
+            for (name,) in superuser.execute(OTHERS).fetchall():
+                superuser.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
         yield ChaosServer(home, server)
 
 
 @pytest.fixture(scope="session")
-def chaos_server(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker
-) -> Iterator[ChaosServer]:
+def chaos_server(django_db_setup: None) -> Iterator[ChaosServer]:
     with make_home() as home:
         server = Postgres(home / "postgres", home / "pg", home / "postgres.log")
-        with open_chaos_server(home, server, django_db_blocker) as chaos_server:
+        with open_chaos_server(home, server) as chaos_server:
             yield chaos_server
 
 

@@ -101,11 +101,12 @@ class Product:
     # --- Processes --------------------------------------------------------------------------------
 
     def ensure_running(self, *names: str) -> None:
-        """Start the parts that do not run, in this order, and wait for each."""
-        for name in names:
-            process = self.running.get(name)
-            if process is None or process.poll() is not None:
-                self._start(getattr(self, f"_{name}")())
+        """Start the parts that do not run: Valkey, then the others at once; wait for all."""
+        ended = [name for name in names if name not in self.pids()]
+        for stage in ({"valkey"}, {*ended} - {"valkey"}):
+            programs = [self._start(getattr(self, f"_{each}")()) for each in ended if each in stage]
+            for program in programs:
+                self._wait_until_ready(program)
 
     def _valkey(self) -> Program:
         valkey = self.valkey
@@ -138,12 +139,15 @@ class Product:
         own = ["--schedule", str(self.home / "second-schedule")]
         return Program(name="second_beat", argv=[*stack.build_beat().argv, *own])
 
-    def _start(self, program: Program) -> None:
-        log = self.log(program.name)
+    def _start(self, program: Program) -> Program:
         argv = [*self.prefix, *program.argv]
         environment = {**self.environment(), **self.part_environment.get(program.name, {})}
         surrounded = Program(name=program.name, argv=argv, env=environment)
-        process = self.running[program.name] = processes.start(surrounded, log)
+        self.running[program.name] = processes.start(surrounded, self.log(program.name))
+        return program
+
+    def _wait_until_ready(self, program: Program) -> None:
+        process, log = self.running[program.name], self.log(program.name)
         processes.wait_until(lambda: process.poll() is not None or program.ready(), PATIENCE)
         assert process.poll() is None, f"{program.name} ended:\n{log.read_text()[-3000:]}"
         assert program.ready(), f"{program.name} is not ready:\n{log.read_text()[-3000:]}"
@@ -171,13 +175,10 @@ class Product:
 
     def command(self, *words: str) -> None:
         """Run a management command of the product."""
+        command = [sys.executable, str(BASE / "manage.py"), *words]
         environment = {**os.environ, **self.environment()}
         result = subprocess.run(
-            [sys.executable, str(BASE / "manage.py"), *words],
-            env=environment,
-            check=False,
-            capture_output=True,
-            timeout=PATIENCE,
+            command, env=environment, check=False, capture_output=True, timeout=PATIENCE
         )
         assert result.returncode == 0, (result.stdout + result.stderr).decode()[-3000:]
 
@@ -205,8 +206,7 @@ class Product:
         finally:
             connection.close()
         seconds = time.monotonic() - began
-        is_json = "json" in (answer.getheader("Content-Type") or "")
-        content = json.loads(text) if is_json else text
+        content = json.loads(text) if "json" in (answer.getheader("Content-Type") or "") else text
         return Answer(answer.status, content, seconds, dict(answer.getheaders()))
 
     def count_pending_embeddings(self) -> int:

@@ -40,12 +40,12 @@ FAULTS = {
 }
 # Of services that are called within a deadline. Their responses may be short.
 LATE = "latency beyond the deadline"
-DEADLINE = 1.0  # seconds
+DEADLINE = 0.5  # seconds
 PATIENCE = 30.0  # seconds, for a call that must succeed on a busy machine
 SERVICE_FAULTS = {
     **FAULTS,
     "truncation": Fault(truncate_after=5),
-    LATE: Fault(latency=3 * DEADLINE),
+    LATE: Fault(latency=3.0),
 }
 SILENT = {"blackhole", LATE}  # a call fails at its deadline
 BREAKING = {"reset", "truncation", *SILENT}  # a call fails

@@ -95,16 +95,14 @@ class Host:
 
 
 @pytest.fixture(scope="module")
-def stepping(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker
-) -> Iterator[tuple[faketime.Clock, ChaosServer]]:
+def stepping(django_db_setup: None) -> Iterator[tuple[faketime.Clock, ChaosServer]]:
     with make_home() as home:
         clock = faketime.Clock(home / "clock")
         clock.set()
         server = faketime.SteppingPostgres(
             home / "postgres", home / "pg", home / "postgres.log", clock=clock
         )
-        with open_chaos_server(home, server, django_db_blocker) as chaos_server:
+        with open_chaos_server(home, server) as chaos_server:
             yield clock, chaos_server
 
 

@@ -7,6 +7,7 @@ the packages in its folder `node`.
 import subprocess
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,6 +59,8 @@ def install_node_packages() -> None:
 
 
 if __name__ == "__main__":
-    for name in PACKAGES:
-        fetch(name)
-    install_node_packages()
+    with ThreadPoolExecutor() as threads:
+        tasks = [threads.submit(install_node_packages)]
+        tasks += [threads.submit(fetch, name) for name in PACKAGES]
+        for task in tasks:
+            task.result()

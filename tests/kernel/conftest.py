@@ -2,10 +2,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from kmapp.accounts.models import Account
 from kmapp.providers.models import EmbeddingModel as Form
-from tests.kernel.filled_account import fill_account
-from tests.kernel.names import ObjectIds
 
 
 @pytest.fixture
@@ -26,8 +23,3 @@ def sender(agent: Client, settings: Settings) -> Client:
     settings.THROTTLES = dict.fromkeys(settings.THROTTLES, 1_000_000)
     agent.raise_request_exception = False
     return agent
-
-
-@pytest.fixture
-def names(acme: Account, sender: Client) -> ObjectIds:
-    return fill_account(acme, sender)

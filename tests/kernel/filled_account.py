@@ -1,12 +1,13 @@
 """An account with rows of every kind, for requests to every route."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, ApiKey
 from tests import makers
 from tests.kernel.bodies import SHARED
 from tests.kernel.names import ObjectIds, collect_ids
@@ -14,7 +15,23 @@ from tests.web.proposals import propose
 from tests.web.staff import fill
 
 
-def fill_account(account: Account, agent: Client) -> ObjectIds:
+@dataclass(frozen=True)
+class FilledAccount:
+    """An account with rows of every kind, their ids, and the key that wrote some of them."""
+
+    pk: UUID
+    key: tuple[ApiKey, str]
+    names: ObjectIds
+
+
+def create_filled_account() -> FilledAccount:
+    account = makers.account("Acme")
+    key = makers.key(account)
+    agent = Client(headers={"Authorization": f"Bearer {key[1]}"})
+    return FilledAccount(account.pk, key, _fill_account(account, agent))
+
+
+def _fill_account(account: Account, agent: Client) -> ObjectIds:
     """Create rows of every kind; the agent may change the memory, the archive and the run."""
     with acting(account):
         Account.objects.filter(pk=account.pk).update(redact=[])  # text must come back unchanged

@@ -14,23 +14,24 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, ApiKey
 from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables
 from tests.hostile import REFUSED, STORED, Hostile, build_body
 from tests.kernel.bodies import BODIES
+from tests.kernel.filled_account import FilledAccount, create_filled_account
 from tests.kernel.names import ObjectIds
 from tests.kernel.places import PlaceFinder, list_request_bodies, path_of
 from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import RecordFigure
 
-# In a new database, because the tests search all of its rows for each stored text.
-pytestmark = [pytest.mark.promise(32), pytest.mark.usefixtures("module_database")]
+pytestmark = pytest.mark.promise(32)
 
 ERROR_KEYS = {"status", "error", "message", "detail", "details", "issues"}
 APPS = ("api", "memory", "knowledge", "rules", "context")
@@ -50,6 +51,29 @@ DERIVED = {
 }
 # Writing routes that store no text, but a confirmation, a number or a digest.
 STORES_NOTHING = {"memory:api_erase", "rules:api_backtest", "rules:api_select"}
+
+
+@pytest.fixture(scope="module")
+def filled_account(module_database: None, django_db_blocker: DjangoDbBlocker) -> FilledAccount:
+    """Use a new database, because the tests search all of its rows for each stored text."""
+    with django_db_blocker.unblock():
+        return create_filled_account()
+
+
+@pytest.fixture
+def names(filled_account: FilledAccount, db: None) -> ObjectIds:
+    return filled_account.names
+
+
+@pytest.fixture
+def acme(filled_account: FilledAccount, db: None) -> Account:
+    with acting(filled_account.pk):
+        return Account.objects.get(pk=filled_account.pk)
+
+
+@pytest.fixture
+def key(filled_account: FilledAccount) -> tuple[ApiKey, str]:
+    return filled_account.key
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.serializers.json import DjangoJSONEncoder
@@ -27,7 +25,7 @@ from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
 from tests import makers
 from tests.kernel.bodies import BODIES
-from tests.kernel.filled_account import fill_account
+from tests.kernel.filled_account import FilledAccount, create_filled_account
 from tests.kernel.names import ObjectIds
 from tests.kernel.places import path_of
 from tests.kernel.probes import METHODS, PROBES, ROUTES
@@ -46,31 +44,19 @@ FORMS = ("csv", "ndjson")
 EVERYTHING_ELSE = [scope.value for scope in Scope if scope != Scope.ADMIN]
 
 
-@dataclass(frozen=True)
-class FilledAccount:
-    """An account with rows of every kind, their ids, and the key that wrote some of them."""
-
-    pk: UUID
-    key: tuple[ApiKey, str]
-    names: ObjectIds
-
-
 @pytest.fixture(scope="module")
 def filled_account(module_database: None, django_db_blocker: DjangoDbBlocker) -> FilledAccount:
     """Create rows of every kind, with their vectors."""
     with django_db_blocker.unblock():
-        account = makers.account("Acme")
-        key = makers.key(account)
-        agent = Client(headers={"Authorization": f"Bearer {key[1]}"})
-        names = fill_account(account, agent)
+        filled = create_filled_account()
         makers.settle()
-        with acting(account):
-            ready = Vector.objects.of(account).filter(embedding__isnull=False)
+        with acting(filled.pk):
+            ready = Vector.objects.of(filled.pk).filter(embedding__isnull=False)
             results = {
                 each.partition(".")[0] for each in ready.values_list("collection", flat=True)
             }
         assert results == {"memory", "knowledge", "context"}
-        return FilledAccount(account.pk, key, names)
+        return filled
 
 
 @pytest.fixture
