@@ -45,7 +45,7 @@ WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
 @dataclass
 class Behaviour:
-    """How to respond. `only` limits bad vectors and refusals to texts that contain it."""
+    """How to respond. `only` limits most modes to requests with a text that contains it."""
 
     mode: str = "ok"
     only: str = ""
@@ -132,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "hang":
                 self.server.closing.wait()
                 self.close_connection = True
-            case "error" if any(behaviour.only in text for text in _texts(body)):
+            case "error" if _contains(body, behaviour.only):
                 self._fail(500, behaviour)
             case "rate_limited" | "elsewhere" | "forbidden" as mode:
                 self._fail(STATUSES[mode], behaviour)
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._fail(STATUSES[mode], behaviour)
             case "drip":
                 self._drip(_encode(self._content(body, behaviour)), behaviour.delay)
-            case "slow":
+            case "slow" if not behaviour.only or _contains(body, behaviour.only):
                 self.server.closing.wait(behaviour.delay)
                 self._send(200, self._content(body, behaviour))
             case _:
@@ -190,7 +190,12 @@ class _Handler(BaseHTTPRequestHandler):
 def _is_refused(body: Mapping[str, Any], behaviour: Behaviour) -> bool:
     if behaviour.mode == "no_schema":
         return "response_format" in body
-    return any(behaviour.only in text for text in _texts(body))
+    return _contains(body, behaviour.only)
+
+
+def _contains(body: Mapping[str, Any], words: str) -> bool:
+    """Return whether a text of the request contains these words."""
+    return any(words in text for text in _texts(body))
 
 
 def _reply(body: Mapping[str, Any], behaviour: Behaviour) -> object:

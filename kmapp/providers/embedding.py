@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, Self
 
 from django.conf import settings
 
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import post_json
+from kmapp.providers.concurrent_calls import map_concurrently
 from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.job_outages import record_outage
 from kmapp.providers.metrics import record_call
@@ -19,9 +21,10 @@ Kind = Literal["query", "passage"]
 Outcome = list[float] | Unusable  # the vector of a text, or why there is none
 
 PROBES = 2  # texts of a failed batch that are sent alone before all others
-# The embedded server handles one call at a time, so a large call delays the next one; small calls
-# are slow (31 texts a second one by one, 68 by 32).
-MAX_TEXTS = 32
+# The embedded server has a process for each processor, and each handles one call at a time. So a
+# job sends two calls at a time. A large call delays the next one; very small calls are slow.
+CONCURRENT_CALLS = 2
+MAX_TEXTS = 16
 MAX_TOKENS = 2_000  # the server continues a call that timed out, so each call must be short
 
 
@@ -62,9 +65,13 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
         """Return a vector for each text; raise BadVectors if some texts are at fault."""
         forms = [self._add_prefix(text, kind) for text in texts]
-        calls = split_batches(forms) if self.in_batches else [forms] if forms else []
+        batches: list[Sequence[str]] = [forms] if forms else []
+        if self.in_batches:
+            batches = [*split_batches(forms)]
+        embed_batch = partial(self._embed_batch, kind=kind)
         with record_outage(self.base_url) if self.in_batches and forms else nullcontext():
-            outcomes = [outcome for batch in calls for outcome in self._embed_batch(batch, kind)]
+            results = map_concurrently(embed_batch, batches, limit=CONCURRENT_CALLS)
+        outcomes = [outcome for result in results for outcome in result]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
         if reasons:
             raise BadVectors(reasons, [None if isinstance(o, Unusable) else o for o in outcomes])

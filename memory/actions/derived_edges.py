@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.database.advisory_locks import lock_until_commit
+from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
 from kmapp.database.ids import uuid7
+from kmapp.outbox.registry import RetryLater
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.allowed_objects import AllowedObjects, Collection
@@ -46,6 +47,7 @@ MENTION_CANDIDATES = 50  # memories that are checked for the name of a new entit
 MAX_ENTITIES = 500  # of one audience, the newest
 RELATED_WEIGHT, MENTION_WEIGHT = 0.4, 0.3  # less than edges of people or agents
 NEXT_WEIGHT = 0.5
+LOCK_PAUSE = 1.0  # seconds before a job that did not get the lock runs again
 
 _Weights = dict[EdgeKey, float]
 
@@ -54,11 +56,14 @@ def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
     """Replace the `related_to` and `mentions` edges of these memories, and return their number.
 
     Opens `acting` itself. Only one job of an account runs at a time: two jobs would not see each
-    other's edges and would join the same memories in both directions.
+    other's edges and would join the same memories in both directions. Raise RetryLater while
+    another job runs, so that this process does other work instead of waiting.
     """
     model, audiences = active_model(), _Audiences(account_id)
     with acting(account_id):
-        lock_until_commit(f"relate:{account_id}")
+        if not try_lock_until_commit(f"relate:{account_id}"):
+            # For all jobs, because this process would postpone those of the account one by one.
+            raise RetryLater("lock", seconds=LOCK_PAUSE, for_all=True)
         current = MemoryEntry.objects.of(account_id).current()
         entries = list(current.filter(pk__in=ids).order_by("pk"))
         _replace_edges(account_id, list({*ids} - {entry.pk for entry in entries}), {})

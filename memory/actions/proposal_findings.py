@@ -5,8 +5,8 @@ once, and meaning in a second triage, once the proposal has its vector.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -18,9 +18,10 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.notifications.actions import notify
 from kmapp.providers.active_models import active_model
+from kmapp.providers.models import EmbeddingModel
 from kmapp.search.allowed_objects import AllowedObjects, Collection
+from kmapp.search.batch_nearest_search import find_nearest_of_each
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.nearest_search import find_nearest
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.word_search import find_best_by_words, load_weighted_terms
 from kmapp.security.pii import find_pii
@@ -62,38 +63,84 @@ FINDING_OF_EDGE = {
 }
 
 
-def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
-    """Compare a proposal with memories and replace its findings. Opens `acting` itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lookups:
+    """What the proposals of a batch share, and what is read for all of them at once."""
+
+    model: EmbeddingModel
+    agent_names: Sequence[str]
+    meanings: Mapping[UUID, QueryVector]
+    nearest: Mapping[UUID, Iterable[IdText]]  # memories by meaning
+
+
+def triage_entries(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Compare proposals with memories and replace their findings. Opens `acting` itself.
+
+    Each proposal is compared in a transaction of its own, so that no decision waits for the others.
+    """
     model = active_model()
     with acting(account_id):
-        rows = MemoryEntry.objects.of(account_id).filter(pk=entry_id, status=Status.PROPOSED)
-        entry = rows.first()
-        if entry is None:  # decided or erased since
-            return None
-        meaning = load_meanings([entry], model).get(entry.pk)
-        stated = list(_stated_findings(entry))
-        stated_ids = {finding.other_id for finding in stated}
-        compared = _compare(entry, meaning, _comparable_entries(entry))
-        findings = [
-            *_list_risks(entry),
-            *_detect_imitation(entry),
-            *_detect_flood(entry, compared),
-            *stated,
-            *(each for each in compared if each.other_id not in stated_ids),
-        ]
-        # Lock only now, so that no decision waits for the comparison. A changed proposal has a job
-        # of its own.
-        locked = rows.select_for_update(no_key=True, of=("self",))
-        if not locked.filter(version=entry.version).exists():
-            return None
-        return _store(entry, findings, by_meaning=meaning is not None)
+        rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, status=Status.PROPOSED)
+        entries = list(rows.order_by("pk"))
+        if not entries:  # decided or erased since
+            return
+        lookups = _load_lookups(account_id, entries, model)
+    for entry in entries:
+        with acting(account_id):
+            _triage(entry, lookups)
+
+
+def _load_lookups(
+    account_id: UUID, entries: Sequence[MemoryEntry], model: EmbeddingModel
+) -> _Lookups:
+    has_agents = any(entry.agent_id for entry in entries)
+    meanings = load_meanings(entries, model)
+    by_audience: dict[Audience, list[MemoryEntry]] = {}
+    for entry in entries:
+        if entry.pk in meanings:
+            by_audience.setdefault(Audience.of_entry(entry), []).append(entry)
+    nearest: dict[UUID, Iterable[IdText]] = {}
+    collection = Collection(account_id=account_id, name=COLLECTION)
+    for group in by_audience.values():
+        queries = {entry.pk: meanings[entry.pk] for entry in group}
+        within = AllowedObjects.from_queryset(_comparable_entries(group[0]))
+        nearest |= find_nearest_of_each(collection, queries, within=within, limit=MAX_INSPECTED)
+    return _Lookups(
+        model=model,
+        agent_names=list_agent_names(account_id) if has_agents else (),
+        meanings=meanings,
+        nearest=nearest,
+    )
+
+
+def _triage(entry: MemoryEntry, lookups: _Lookups) -> None:
+    meaning = lookups.meanings.get(entry.pk)
+    stated = list(_stated_findings(entry))
+    stated_ids = {finding.other_id for finding in stated}
+    nearest = lookups.nearest.get(entry.pk, ())
+    compared = _compare(entry, _comparable_entries(entry), meaning, nearest)
+    findings = [
+        *_list_risks(entry),
+        *_detect_imitation(entry, lookups.agent_names),
+        *_detect_flood(entry, compared),
+        *stated,
+        *(each for each in compared if each.other_id not in stated_ids),
+    ]
+    # Lock only now, so that no decision waits for the comparison.
+    rows = MemoryEntry.objects.of(entry.account_id).filter(pk=entry.pk, status=Status.PROPOSED)
+    locked = rows.select_for_update(no_key=True, of=("self",))
+    if not locked.filter(version=entry.version).exists():
+        return  # a changed proposal has a job of its own
+    if meaning is None and load_meanings([entry], lookups.model):
+        return  # so has one whose vector was stored meanwhile, and may have ended before
+    _store(entry, findings, by_meaning=meaning is not None)
 
 
 def find_similar(entry: MemoryEntry) -> list[Finding]:
     """Return similar visible memories, compared by words, since the entry has no vector yet."""
     current_entries = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
     comparable = current_entries.filter(**Audience.of_entry(entry).fields)
-    return [each for each in _compare(entry, None, comparable) if each.kind != SIMILAR]
+    return [each for each in _compare(entry, comparable) if each.kind != SIMILAR]
 
 
 def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
@@ -105,13 +152,13 @@ def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUI
     enqueue_entries(account_id, TRIAGE, waiting.values_list("pk", flat=True), cause)
 
 
-def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> Triage:
+def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> None:
     earlier = Finding.objects.of(entry.account_id).filter(entry=entry)
     was_contradicting = earlier.filter(kind=Finding.Kind.CONTRADICTION).exists()
     earlier.delete()
     Finding.objects.bulk_create(findings)
     kinds = {each.kind for each in findings}
-    triage, is_new = Triage.objects.update_or_create(
+    _, is_new = Triage.objects.update_or_create(
         entry=entry,
         defaults={
             "account_id": entry.account_id,
@@ -125,7 +172,6 @@ def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool)
         notify(entry.account_id, PROPOSALS_WAITING)
     if Finding.Kind.CONTRADICTION in kinds and not was_contradicting:
         notify(entry.account_id, CONTRADICTION, str(entry.pk))
-    return triage
 
 
 def _list_risks(entry: MemoryEntry) -> Iterator[Finding]:
@@ -139,14 +185,14 @@ def _list_risks(entry: MemoryEntry) -> Iterator[Finding]:
         yield _finding(entry, Finding.Kind.PERSONAL, name=kind, details={"times": times})
 
 
-def _detect_imitation(entry: MemoryEntry) -> Iterator[Finding]:
+def _detect_imitation(entry: MemoryEntry, agent_names: Sequence[str]) -> Iterator[Finding]:
     """Yield a risk if its agent's name looks like that of an agent with account-wide memories."""
     if not entry.agent_id:
         return
     imitated = MemoryEntry.objects.of(entry.account_id).filter(
         status=Status.ACTIVE,
         visibility=MemoryEntry.Visibility.ACCOUNT,
-        agent_id__in=list_confusable(entry.agent_id, list_agent_names(entry.account_id)),
+        agent_id__in=list_confusable(entry.agent_id, agent_names),
     )
     name = imitated.values_list("agent_id", flat=True).first()
     if name is not None:
@@ -177,25 +223,33 @@ def _stated_findings(entry: MemoryEntry) -> Iterator[Finding]:
 
 
 def _compare(
-    entry: MemoryEntry, meaning: QueryVector | None, comparable: EntryQuerySet
+    entry: MemoryEntry,
+    comparable: EntryQuerySet,
+    meaning: QueryVector | None = None,
+    nearest: Iterable[IdText] = (),
 ) -> list[Finding]:
-    """Return the most similar ones of these memories, each with its relation to the entry."""
+    """Return the most similar other memories, each with its relation to the entry.
+
+    These are the best of `comparable` by words, and `nearest`.
+    """
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
     words = load_weighted_terms(collection, extract_terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:MAX_TERMS]
     within = AllowedObjects.from_queryset(comparable)
     rare = replace(words, idf={term: words.idf[term] for term in rarest})
-    nearest_ids = {*find_best_by_words(collection, rare, within=within, limit=MAX_INSPECTED)}
+    # One more, which may be the entry itself.
+    best = find_best_by_words(collection, rare, within=within, limit=MAX_INSPECTED + 1)
+    others = [pk for pk in best if pk != str(entry.pk)][:MAX_INSPECTED]
+    candidate_ids = {*others, *nearest}
     cosines: Mapping[IdText, float] = {}
     if meaning:
-        nearest_ids |= find_nearest(collection, meaning, within=within, limit=MAX_INSPECTED).keys()
         cosines = load_exact_scores(
-            collection, rare, meaning, nearest_ids, context_collection=CONTEXT_COLLECTION
+            collection, rare, meaning, candidate_ids, context_collection=CONTEXT_COLLECTION
         ).cosine
     weights = {**words.idf, **words.common_idf}
     bounds = MemorySettings.objects.get_or_default(entry.account_id).bounds
     findings = []
-    for other in MemoryEntry.objects.of(entry.account_id).filter(pk__in=nearest_ids):
+    for other in MemoryEntry.objects.of(entry.account_id).filter(pk__in=candidate_ids):
         cosine, close = cosines.get(str(other.pk)), None
         if meaning and cosine is not None:
             scale = build_cosine_scale(meaning.model)
@@ -218,8 +272,11 @@ def _compare(
 
 
 def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
-    """Return memories of the same audience that could state the same."""
-    rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
+    """Return memories of the same audience that could state the same, and the entry itself.
+
+    Without it, the condition would differ for each proposal, and so would its cached count.
+    """
+    rows = MemoryEntry.objects.of(entry.account_id)
     same = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
     if entry.visibility != MemoryEntry.Visibility.ACCOUNT:
         same |= Q(user_id=entry.user_id, agent_id=entry.agent_id)

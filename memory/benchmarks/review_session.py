@@ -15,7 +15,7 @@ from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.database.ids import uuid7
-from memory.actions.proposal_findings import triage_entry
+from memory.actions.proposal_findings import triage_entries
 from memory.actions.write_entries import write_batch
 from memory.benchmarks.synthetic_entries import Writer
 from memory.benchmarks.timings import Times
@@ -69,7 +69,7 @@ def _propose(account: Account, number: int) -> None:
         agent = Actor("key", uuid7())
         written = write_batch(account_id=account.pk, actor=agent, batch=Batch(entries=drafts))
     for entry in written.entries:
-        triage_entry(account.pk, entry.pk)
+        triage_entries(account.pk, [entry.pk])
 
 
 def _reviewer(account: Account) -> Client:

@@ -35,7 +35,7 @@ from memory.actions.follow_up_jobs import (
 )
 from memory.actions.learn_ranking import mark_failed, run_learning
 from memory.actions.model_requests import InvalidAnswer
-from memory.actions.proposal_findings import enqueue_triage_of_embedded, triage_entry
+from memory.actions.proposal_findings import enqueue_triage_of_embedded, triage_entries
 from memory.actions.quotas import TOO_MANY
 from memory.actions.rankings import LEARN
 from memory.actions.topic_editing import refresh_suggestions
@@ -104,8 +104,7 @@ def _report_refusal(job: Job, code: str) -> None:
 
 @register_handler(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
 def compare(jobs: Sequence[Job]) -> None:
-    for job in jobs:
-        triage_entry(job.account_id, UUID(job.payload["entry"]))
+    triage_entries(jobs[0].account_id, list_objects_of(jobs, "entry"))
 
 
 @register_handler(RELATE, name="memory.handlers.relate_memories", queue="clustering")

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
+from django.db import connection
+from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.outbox.deliver import deliver_due, paused_until
+from kmapp.outbox.models import Delivery
 from kmapp.providers.active_models import active_model
 from kmapp.search import nearest_search, scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
@@ -62,6 +67,26 @@ def test_similar_memories_are_linked_once(agent: Agent, acme: Account) -> None:
     derive_edges(acme.pk, existing)
     derive_edges(acme.pk, existing[::-1])
     assert rows(acme) == before
+
+
+def test_job_is_postponed_while_another_one_holds_the_lock(
+    committed: str, agent: Agent, acme: Account
+) -> None:
+    paused_until.clear()
+    agent.post("memory/write", {"nodes": [{"text": text, **ANN} for text in TRAIN]}, 201)
+    deliver_due("embedding")
+    with psycopg.connect(**connection.get_connection_params()) as another:
+        lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+        another.execute(lock, [f"relate:{acme.pk}"])
+        deliver_due("clustering")
+    handler = "memory.handlers.relate_memories"
+    assert handler in paused_until  # it did not wait, which would end in a lock timeout
+    [row] = makers.rows(Delivery, acme, handler=handler)
+    assert (row.state, row.attempts, row.reason, row.last_error) == ("PENDING", 0, "lock", "")
+    assert edges(acme, "related_to") == []
+    makers.update(Delivery, acme, {"done_at": None}, due_at=Now())
+    makers.settle()
+    assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
 
 
 def test_edge_is_removed_when_a_text_changes(agent: Agent, acme: Account) -> None:
