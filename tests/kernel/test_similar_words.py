@@ -1,13 +1,16 @@
 """Coverage of a query's words by words of similar meaning."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.similar_word_coverage import STEPS, compute_similar_coverage
 from kmapp.text import word_vectors
-from kmapp.text.word_vectors import compare_words
+from kmapp.text.word_vectors import SCALE, WordVectors, compare_words
 
 QUERY = "Which pets does Ann have?"
 IDF = {"pet": 3.0, "ann": 2.0}
@@ -67,10 +70,57 @@ def test_nothing_to_compare(query: str, idf: dict[str, float], texts: list[str])
 def test_words_beyond_the_capacity_are_like_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "CAPACITY", 4)
     monkeypatch.setattr(word_vectors, "_current", word_vectors.WordVectors())
-    [[known, unknown]] = compare_words(["dog", "cat"], [["dog", "horse", "cow", "cat"]])
+    [[known, unknown]] = compare_words(["dog", "cat"], [("dog", "horse", "cow", "cat")])
     assert known == pytest.approx(1.0, abs=0.01)
     assert unknown < known
     # The next comparison starts without vectors.
-    [[dog, cat]] = compare_words(["dog", "cat"], [["cat"]])
+    [[dog, cat]] = compare_words(["dog", "cat"], [("cat",)])
     assert cat == pytest.approx(1.0, abs=0.01)
     assert dog < cat
+
+
+WORDS = [
+    "dog",
+    "cat",
+    "vet",
+    "train",
+    "1999",
+    "ann's",
+    "猫",
+    "火车",
+    "昨天",
+    "antidisestablishment",
+]
+word_tuples = st.lists(st.sampled_from(WORDS), unique=True).map(tuple)
+
+
+@cache
+def compute_cosine(one: str, other: str) -> float:
+    """Return the cosine of two words, from whole numbers of Python."""
+    vectors = WordVectors()
+    pair = vectors.rows[vectors.list_rows([one, other])].astype(int).tolist()
+    return sum(a * b for a, b in zip(*pair, strict=True)) / SCALE**2
+
+
+@settings(deadline=None)
+@given(
+    query=word_tuples,
+    texts=st.lists(word_tuples, max_size=12),
+    max_multiplications=st.sampled_from([1, 2_000, 2**18]),
+    max_cached_texts=st.sampled_from([1, 3, 30_000]),
+)
+def test_cosines_are_those_of_each_pair_of_words(
+    query: tuple[str, ...],
+    texts: list[tuple[str, ...]],
+    max_multiplications: int,
+    max_cached_texts: int,
+) -> None:
+    expected = [
+        [max((compute_cosine(word, own) for own in words), default=0.0) for word in query]
+        for words in texts
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_vectors, "MAX_MULTIPLICATIONS", max_multiplications)
+        patch.setattr(word_vectors, "MAX_CACHED_TEXTS", max_cached_texts)
+        for _ in range(2):  # the second time, with cached texts
+            assert compare_words(query, texts).tolist() == expected
