@@ -29,6 +29,7 @@ from kmapp.search.score_calibration import (
 )
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
+from kmapp.text.terms import chinese_share
 from memory.extraction.fact_resolution import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
@@ -147,6 +148,7 @@ def _search_database(
         shipped = rank_signals(ranked.signals, SHIPPED_WEIGHTS) if ranking else ranked
         shipped_scores = dict(zip(shipped.ids, shipped.scores, strict=True))
         following_mean = compute_following_mean(shipped.scores[: COMPARED_RESULTS + 1])
+        chinese = chinese_share(request.query)
 
         def to_hits(candidates: Sequence[RankedCandidate]) -> list[Hit]:
             ids = [each.id for each in candidates]
@@ -165,10 +167,10 @@ def _search_database(
                     parts=each.parts,
                     ready=each.id in signals.ready,
                     relevance=RESULT_CALIBRATION.probability(
-                        shipped_scores[each.id], following_mean, request.query
+                        shipped_scores[each.id], following_mean, chinese
                     ),
                     confidence=RESPONSE_CALIBRATION.probability(
-                        shipped_scores[each.id], following_mean, request.query
+                        shipped_scores[each.id], following_mean, chinese
                     ),
                 )
                 for each in candidates
