@@ -279,4 +279,5 @@ def rank_archives(
     ]
     fusion_query = Query(text=query, idf=words.idf)
     scale = build_cosine_scale(query_vector.model if query_vector else active_model())
-    return [(UUID(one.id), one.score) for one in rank_candidates(fusion_query, candidates, scale)]
+    ranked = rank_candidates(fusion_query, candidates, scale)
+    return [(UUID(pk), score) for pk, score in zip(ranked.ids, ranked.scores, strict=True)]

@@ -1,6 +1,7 @@
 """Share of the evidence among the retrieved texts of a call, by their limit in tokens."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -42,7 +43,7 @@ def memory_lines(file: Path, vectors: Vectors, number: int) -> Iterator[str]:
 def _measure_memories(
     question: EvaluatedQuestion, items: Sequence[dict[str, Any]], budget: int, label: str
 ) -> tuple[float, float, int]:
-    ranked = rank_candidates(question.query, question.candidates)[:MAX_MEMORIES]
+    ranked = islice(rank_candidates(question.query, question.candidates), MAX_MEMORIES)
     candidates = [
         _memory(items[int(each.id)]["text"], int(each.id), each.score, label.format(rank))
         for rank, each in enumerate(ranked, start=1)

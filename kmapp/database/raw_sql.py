@@ -1,15 +1,17 @@
-"""Rows of SQL statements, as tuples or dataclasses."""
+"""Rows of SQL statements, as tuples, dataclasses or objects of a model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import Model
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+M = TypeVar("M", bound=Model)
 
 
 def fetch_all(
@@ -29,3 +31,23 @@ def fetch_as(shape: type[T], source: str, *values: Any) -> list[T]:
     rows = fetch_all(f"SELECT {', '.join(names)} FROM {source}", values)  # noqa: S608 - constants
     build: Callable[..., T] = shape
     return [build(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def list_columns(model: type[Model], table: str) -> str:
+    """Return the columns of a model for SELECT, in the order that `build_object` expects."""
+    return ", ".join(f"{table}.{field.column}" for field in model._meta.concrete_fields)
+
+
+def build_object(model: type[M], values: Sequence[Any]) -> M:
+    """Return an object from the values of all of its columns, as the database returned them.
+
+    A raw queryset inspects every column again for each statement. The object belongs to the default
+    database, also if a replica was read.
+    """
+    columns = model._meta.concrete_fields
+    connection = connections[DEFAULT_DB_ALIAS]
+    converted = [
+        field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value
+        for field, value in zip(columns, values, strict=True)
+    ]
+    return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in columns], converted)

@@ -49,7 +49,7 @@ def when_ready(_server: Any) -> None:
     import_module(settings.ROOT_URLCONF)
     # These tables take 148 MB and 45 MB, once for all processes.
     token_counter.count_tokens("load the tables")
-    word_vectors.compare_words(["load"], [["vectors"]])
+    word_vectors.compare_words(["load"], [("vectors",)])
     gc.collect()
     gc.freeze()
 

@@ -5,12 +5,21 @@ parts. No scale depends on other candidates, so a minimum score means the same f
 each language (see `compute_language_exponent`).
 """
 
-from collections.abc import Iterable
-from operator import mul
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from kmapp.database.ids import IdText
-from kmapp.search.candidate_signals import E5_SCALE, Candidate, CosineScale, Query, compute_signals
+from kmapp.search.candidate_signals import (
+    E5_SCALE,
+    Candidate,
+    CosineScale,
+    Query,
+    SignalColumns,
+    compute_signals,
+)
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
 from kmapp.text.terms import chinese_share
 
@@ -21,9 +30,8 @@ class RankedCandidate(NamedTuple):
     id: IdText
     score: float  # on the scale of all languages
     unscaled_score: float  # the weighted sum itself
-    values: Signals
+    values: Signals[float]
     weights: Weights
-    meaning: float  # its weight of meaning against words
 
     @property
     def parts(self) -> dict[str, float]:
@@ -38,6 +46,37 @@ class RankedCandidate(NamedTuple):
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankedCandidates:
+    """Candidates, best first; equal scores are in the order of their ids.
+
+    A search returns few of them, so a `RankedCandidate` is built when it is accessed.
+    """
+
+    signals: SignalColumns
+    weights: tuple[Weights, Weights]  # of candidates without and with a vector
+    columns: Sequence[int]  # of each candidate in `signals.values`
+    scores: Sequence[float]
+    unscaled_scores: Sequence[float]
+
+    @property
+    def ids(self) -> list[IdText]:
+        return [self.signals.ids[column] for column in self.columns]
+
+    def __iter__(self) -> Iterator[RankedCandidate]:
+        return map(self.__getitem__, range(len(self.columns)))
+
+    def __getitem__(self, rank: int) -> RankedCandidate:
+        column = self.columns[rank]
+        return RankedCandidate(
+            id=self.signals.ids[column],
+            score=self.scores[rank],
+            unscaled_score=self.unscaled_scores[rank],
+            values=Signals(*self.signals.values[:, column].tolist()),
+            weights=self.weights[int(self.signals.has_vector[column])],
+        )
+
+
 def rank_candidates(
     query: Query,
     candidates: Iterable[Candidate],
@@ -45,50 +84,38 @@ def rank_candidates(
     *,
     without: frozenset[str] = frozenset(),
     learned: tuple[float, ...] = SHIPPED_WEIGHTS,
-) -> list[RankedCandidate]:
-    """Return the candidates, best first; equal scores are in the order of their ids.
+) -> RankedCandidates:
+    """Return the candidates, best first.
 
     `without` names signals that these candidates do not have; the others share their weight.
     """
-    pool = list(candidates)
-    exponent, ranked = compute_language_exponent(query.text), []
-    signals = compute_signals(query, pool, scale, without=without)
-    for each, (values, meaning) in zip(pool, signals, strict=True):
-        weights = build_weights(meaning, without, learned)
-        ranked.append(_score_candidate(each.id, values, meaning, weights, exponent))
-    return sorted(ranked, key=_best_first)
+    signals = compute_signals(query, list(candidates), scale, without=without)
+    return rank_signals(signals, learned)
 
 
-def rank_with_weights(
-    query: str,
-    ranked: Iterable[RankedCandidate],
-    learned: tuple[float, ...],
-    without: frozenset[str] = frozenset(),
-) -> list[RankedCandidate]:
-    """Return these results as `rank_candidates` would with other weights."""
-    exponent = compute_language_exponent(query)
-    candidates = [
-        _score_candidate(
-            each.id,
-            each.values,
-            each.meaning,
-            build_weights(each.meaning, without, learned),
-            exponent,
-        )
-        for each in ranked
-    ]
-    return sorted(candidates, key=_best_first)
-
-
-def _score_candidate(
-    id_: IdText, values: Signals, meaning: float, weights: Weights, exponent: float
-) -> RankedCandidate:
-    unscaled_score = sum(map(mul, weights.factors, values))
-    return RankedCandidate(id_, unscaled_score**exponent, unscaled_score, values, weights, meaning)
-
-
-def _best_first(result: RankedCandidate) -> tuple[float, IdText]:
-    return -result.score, result.id
+def rank_signals(
+    signals: SignalColumns, learned: tuple[float, ...] = SHIPPED_WEIGHTS
+) -> RankedCandidates:
+    """Return the candidates with these signals, best first."""
+    weights = (
+        build_weights(0.0, signals.without, learned),
+        build_weights(signals.meaning, signals.without, learned),
+    )
+    words_only, with_vector = (np.array(each.factors)[:, np.newaxis] for each in weights)
+    weighted = signals.values * np.where(signals.has_vector, with_vector, words_only)
+    # Unlike `sum`, `cumsum` adds in the order of the signals, however many candidates there are.
+    unscaled_scores: list[float] = weighted.cumsum(axis=0)[-1].tolist()
+    # Not with `**` of NumPy, which is less exact on some processors.
+    exponent = compute_language_exponent(signals.query)
+    scores = [each**exponent for each in unscaled_scores]
+    columns = sorted(range(len(scores)), key=lambda column: (-scores[column], signals.ids[column]))
+    return RankedCandidates(
+        signals=signals,
+        weights=weights,
+        columns=columns,
+        scores=[scores[column] for column in columns],
+        unscaled_scores=[unscaled_scores[column] for column in columns],
+    )
 
 
 def compute_language_exponent(query: str) -> float:

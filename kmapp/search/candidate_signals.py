@@ -6,17 +6,28 @@ run, or by another edge that is evidence. Every candidate has exact signals, whi
 from.
 
 A missing run, predecessor or vector does not lower the score of an entry (see `neighbour_evidence`
-and `_build_evidence`).
+and `_compute_meaning`).
+
+Signals are computed as columns of all candidates, because a search returns few of them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from kmapp.database.ids import IdText
 from kmapp.search.bm25 import MAX_MASK_TERMS
-from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
+from kmapp.search.neighbour_evidence import (
+    Surroundings,
+    compute_linked_evidence,
+    compute_neighbour_evidence,
+)
 from kmapp.search.signal_weights import Signals
 from kmapp.search.similar_word_coverage import compute_similar_coverage
 from kmapp.text.query_independent_features import asks_for_time, compute_ranking_features
@@ -30,6 +41,9 @@ CONTEXT_SHARE = 0.5  # share of the text with its predecessor in meaning, agains
 FULL_LEXICAL_RATIO = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
 MAX_FEATURE_CHARACTERS = 400  # of the beginning of a text, from which its features are computed
 
+Column: TypeAlias = NDArray[np.float64]  # a number of each candidate
+Mask: TypeAlias = NDArray[np.bool_]  # a flag of each candidate
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineScale:
@@ -42,6 +56,9 @@ class CosineScale:
         if cosine <= self.low:
             return 0.0
         return 1.0 if cosine >= self.high else (cosine - self.low) / (self.high - self.low)
+
+    def normalize_column(self, cosines: Column) -> Column:
+        return ((cosines - self.low) / (self.high - self.low)).clip(0, 1)
 
 
 E5_SCALE = CosineScale()
@@ -74,18 +91,16 @@ class Candidate(NamedTuple):
     fresh: float = 1.0  # halves with each half-life
 
 
-class _Evidence(NamedTuple):
-    """A candidate's own evidence, each from 0 to 1, and the weight of its meaning."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SignalColumns:
+    """The signals of all candidates of a query."""
 
-    dense: float
-    context: float
-    lexical: float
-    meaning: float
-
-    @property
-    def total(self) -> float:
-        meant = (1 - CONTEXT_SHARE) * self.dense + CONTEXT_SHARE * self.context
-        return self.meaning * meant + (1 - self.meaning) * self.lexical
+    query: str
+    without: frozenset[str]  # signals that these candidates do not have
+    ids: Sequence[IdText]
+    values: NDArray[np.float64]  # a row for each field of `Signals`, a column for each id
+    has_vector: Mask  # without a vector, only the words of a candidate count
+    meaning: float  # weight of meaning against words, of candidates with a vector
 
 
 def compute_signals(
@@ -94,92 +109,94 @@ def compute_signals(
     scale: CosineScale = E5_SCALE,
     *,
     without: frozenset[str] = frozenset(),
-) -> list[tuple[Signals, float]]:
-    """Return the signals of each candidate and its weight of meaning.
-
-    Signals in `without` that are slow to compute are 0.
-    """
+) -> SignalColumns:
+    """Return the signals of each candidate. Signals in `without` that are slow to compute are 0."""
     meaning = MEANING_WEIGHT + (CHINESE_MEANING_WEIGHT - MEANING_WEIGHT) * chinese_share(query.text)
-    idf_sum = sum(query.idf.values())
-    evidence = [_build_evidence(each, idf_sum, meaning, scale) for each in pool]
+    dense, context, has_vector = _compute_meaning(pool, scale)
+    full_bm25 = FULL_LEXICAL_RATIO * sum(query.idf.values()) or inf  # no words: all signals are 0
+    lexical = (_build_column(pool, "bm25") / full_bm25).clip(0, 1)
+    weight = np.where(has_vector, meaning, 0.0)
+    own: list[float] = (
+        weight * ((1 - CONTEXT_SHARE) * dense + CONTEXT_SHARE * context) + (1 - weight) * lexical
+    ).tolist()
     position = {each.id: number for number, each in enumerate(pool)}
     adjacency = [[position[n] for n in each.neighbours if n in position] for each in pool]
-    own_totals = [each.total for each in evidence]
+    surroundings = Surroundings(adjacency)
     neighbour_evidence = compute_neighbour_evidence(
-        own=own_totals, adjacency=adjacency, runs=[each.run for each in pool]
+        own=own, adjacency=adjacency, runs=[each.run for each in pool]
     )
-    coverage = _TermCoverage(list(query.idf.values()))
-    masks = [each.term_mask for each in pool]
-    similar = [0.0] * len(pool)
-    if "similar" not in without:
-        texts = [each.text for each in pool]
-        similar = compute_similar_coverage(query.text, query.idf, texts, adjacency)
-    needs_time = asks_for_time(query.text)
-    values = []
-    for number, (each, own_evidence, near) in enumerate(
-        zip(pool, evidence, neighbour_evidence, strict=True)
-    ):
-        features = compute_ranking_features(each.text)
-        links = {position[n]: strength for n, strength in each.links.items() if n in position}
-        totals = Signals(
-            dense=own_evidence.dense,
-            context=own_evidence.context,
-            lexical=own_evidence.lexical,
-            window=coverage.share(_combine_window_masks(masks, adjacency, number)),
-            similar=similar[number],
-            near=near.near,
-            run=near.run,
-            # A text without query words does not begin with one, and parsing beginnings is slow.
-            opening=float(each.term_mask > 0 and find_first_term(each.text) in query.idf),
-            statement=float(not each.is_question),
-            dated=features.dated if needs_time else 0.0,
-            specific=features.specific,
-            concrete=features.concrete,
-            linked=compute_linked_evidence(own_totals, links) if links else 0.0,
-            importance=each.importance,
-            salience=each.salience,
-            pinned=float(each.pinned),
-            fresh=each.fresh,
-        )
-        values.append((totals, own_evidence.meaning))
-    return values
+    features = [compute_ranking_features(each.text) for each in pool]
+    zeros: ArrayLike = np.zeros(len(pool))
+    columns: Signals[ArrayLike] = Signals(
+        dense=dense,
+        context=context,
+        lexical=lexical,
+        window=_compute_window(query, pool, surroundings),
+        similar=zeros
+        if "similar" in without
+        else compute_similar_coverage(
+            query.text, query.idf, [each.words for each in features], surroundings
+        ),
+        near=neighbour_evidence.near,
+        run=neighbour_evidence.run,
+        # A text without query words does not begin with one, and parsing beginnings is slow.
+        opening=[each.term_mask > 0 and find_first_term(each.text) in query.idf for each in pool],
+        statement=1 - _build_column(pool, "is_question"),
+        dated=[each.dated for each in features] if asks_for_time(query.text) else zeros,
+        specific=[each.specific for each in features],
+        concrete=[each.concrete for each in features],
+        linked=[
+            compute_linked_evidence(
+                own, {position[n]: strength for n, strength in each.links.items() if n in position}
+            )
+            if each.links
+            else 0.0
+            for each in pool
+        ],
+        importance=_build_column(pool, "importance"),
+        salience=_build_column(pool, "salience"),
+        pinned=_build_column(pool, "pinned"),
+        fresh=_build_column(pool, "fresh"),
+    )
+    return SignalColumns(
+        query=query.text,
+        without=without,
+        ids=[each.id for each in pool],
+        values=np.array(columns, np.float64),
+        has_vector=has_vector,
+        meaning=meaning,
+    )
 
 
-def _build_evidence(
-    candidate: Candidate, idf_sum: float, meaning: float, scale: CosineScale
-) -> _Evidence:
-    """Replace a missing cosine by the other; without both, only the words count."""
-    lexical = min(1.0, candidate.bm25 / (FULL_LEXICAL_RATIO * idf_sum)) if idf_sum else 0.0
-    cosine = candidate.context if candidate.cosine is None else candidate.cosine
-    if cosine is None:
-        return _Evidence(0.0, 0.0, lexical, 0.0)
-    context_cosine = cosine if candidate.context is None else candidate.context
-    return _Evidence(scale.normalize(cosine), scale.normalize(context_cosine), lexical, meaning)
+def _build_column(pool: Sequence[Candidate], field: str) -> Column:
+    """Return a numeric field of each candidate, with NaN for None."""
+    return np.array([*map(attrgetter(field), pool)], np.float64)
 
 
-def _combine_window_masks(
-    masks: Sequence[int], adjacency: Sequence[Sequence[int]], number: int
-) -> int:
-    """Return the terms covered by an entry and its neighbours up to two steps away."""
-    mask = masks[number]
-    for neighbour in adjacency[number]:
-        mask |= masks[neighbour]
-        for second_neighbour in adjacency[neighbour]:
-            mask |= masks[second_neighbour]
-    return mask
+def _compute_meaning(pool: Sequence[Candidate], scale: CosineScale) -> tuple[Column, Column, Mask]:
+    """Return the signals `dense` and `context`, and which candidates have a cosine.
+
+    A missing cosine is replaced by the other. Without both, both signals are 0.
+    """
+    cosines, context_cosines = _build_column(pool, "cosine"), _build_column(pool, "context")
+    cosines = np.where(np.isnan(cosines), context_cosines, cosines)
+    context_cosines = np.where(np.isnan(context_cosines), cosines, context_cosines)
+    has_cosine = ~np.isnan(cosines)
+    dense = np.where(has_cosine, scale.normalize_column(cosines), 0.0)
+    return dense, np.where(has_cosine, scale.normalize_column(context_cosines), 0.0), has_cosine
 
 
-class _TermCoverage:
-    """The share of a query's idf in sets of its terms."""
-
-    def __init__(self, idf: Sequence[float]) -> None:
-        self.idf = idf[:MAX_MASK_TERMS]
-        self.total_idf = sum(idf)
-        self.weights: dict[int, float] = {0: 0.0}
-
-    def share(self, mask: int) -> float:
-        weights = self.weights.get(mask)
-        if weights is None:
-            pool = sum(idf for bit, idf in enumerate(self.idf) if mask >> bit & 1)
-            weights = self.weights[mask] = pool / self.total_idf if self.total_idf else 0.0
-        return weights
+def _compute_window(
+    query: Query, pool: Sequence[Candidate], surroundings: Surroundings
+) -> list[float]:
+    """Return the share of the query's idf in the terms of each entry and of two steps from it."""
+    own_masks = np.array([each.term_mask for each in pool], np.int64)
+    masks: list[int] = surroundings.combine(np.bitwise_or, own_masks, steps=2).tolist()
+    idf = list(query.idf.values())
+    total_idf = sum(idf) or 1.0
+    shares = {
+        mask: sum(value for bit, value in enumerate(idf[:MAX_MASK_TERMS]) if mask >> bit & 1)
+        / total_idf
+        for mask in set(masks)
+    }
+    return [shares[mask] for mask in masks]

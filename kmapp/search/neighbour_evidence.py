@@ -8,29 +8,53 @@ turn of a conversation on equal terms.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class NeighbourEvidence(NamedTuple):
-    """The best evidence one step from an entry, and anywhere in its run."""
+    """The best evidence one step from each entry, and anywhere in its run."""
 
-    near: float
-    run: float
+    near: list[float]
+    run: list[float]
 
 
 def compute_neighbour_evidence(
     own: Sequence[float], adjacency: Sequence[Sequence[int]], runs: Sequence[str]
-) -> list[NeighbourEvidence]:
+) -> NeighbourEvidence:
     """Return the neighbour evidence of each entry. All three sequences list the same entries."""
     best_of_run: dict[str, float] = {}
     for evidence, run in zip(own, runs, strict=True):
         if run:
             best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
-    evidence_list = []
-    for position, (evidence, neighbours) in enumerate(zip(own, adjacency, strict=True)):
-        near = max([own[neighbour] for neighbour in neighbours]) if neighbours else evidence
-        evidence_list.append(NeighbourEvidence(near, best_of_run.get(runs[position], evidence)))
-    return evidence_list
+    return NeighbourEvidence(
+        near=[
+            max([own[neighbour] for neighbour in neighbours]) if neighbours else evidence
+            for evidence, neighbours in zip(own, adjacency, strict=True)
+        ],
+        run=[best_of_run.get(run, evidence) for evidence, run in zip(own, runs, strict=True)],
+    )
+
+
+class Surroundings:
+    """The entries around each entry, to combine the values of all of them at once."""
+
+    def __init__(self, adjacency: Sequence[Sequence[int]]) -> None:
+        groups = [[row, *adjacent] for row, adjacent in enumerate(adjacency)]
+        lengths = np.array([len(group) for group in groups], np.intp)
+        self._members = np.array([row for group in groups for row in group], np.intp)
+        self._starts = lengths.cumsum() - lengths
+
+    def combine(self, function: np.ufunc, values: NDArray[Any], *, steps: int) -> NDArray[Any]:
+        """Return `function`, such as `np.maximum`, of the values up to `steps` steps from each row.
+
+        `function` must not depend on order or repetition.
+        """
+        for _ in range(steps):
+            values = function.reduceat(values.take(self._members, axis=0), self._starts)
+        return values
 
 
 def compute_linked_evidence(own: Sequence[float], links: Mapping[int, float]) -> float:

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from kmapp.text.terms import chinese_share
-
 # Minimum confidence in a response. Nine of ten questions with an answer have at least this.
 MIN_CONFIDENCE = 0.3
 COMPARED_RESULTS = 10  # results after the best that scores are compared with
@@ -37,12 +35,14 @@ class Calibration(NamedTuple):
     english: Logistic
     chinese: Logistic
 
-    def probability(self, score: float, following_mean: float, query: str) -> float:
-        """Return the probability of an event, to three decimals."""
-        share = chinese_share(query)
-        log_odds = (1 - share) * self.english.compute_log_odds(
+    def probability(self, score: float, following_mean: float, chinese: float) -> float:
+        """Return the probability of an event, to three decimals.
+
+        `chinese` is the share of Chinese in the query, see `kmapp.text.terms.chinese_share`.
+        """
+        log_odds = (1 - chinese) * self.english.compute_log_odds(
             score, following_mean
-        ) + share * self.chinese.compute_log_odds(score, following_mean)
+        ) + chinese * self.chinese.compute_log_odds(score, following_mean)
         return round(1 / (1 + math.exp(-log_odds)), 3)
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 # Learned by `make tune`; the file also has the data sets and the results on unseen data.
 LEARNED_WEIGHTS: Mapping[str, float] = json.loads(
@@ -25,28 +25,29 @@ _LEARNED_SHARE = 1 - 1e-9 - sum(MANUAL_WEIGHTS.values())  # rounding must not ex
 MEANING_SIGNALS = ("dense", "context")
 WORD_SIGNALS = ("lexical", "window", "similar")
 MAX_CACHED_WEIGHTS = 3_600  # combinations
+T = TypeVar("T")
 
 
-class Signals(NamedTuple):
-    """The scaled signals of a candidate, each from 0 to 1."""
+class Signals(NamedTuple, Generic[T]):
+    """The scaled signals, each from 0 to 1: numbers of one candidate, or columns of many."""
 
-    dense: float
-    context: float
-    lexical: float
-    window: float
-    similar: float
-    near: float
-    run: float
-    opening: float
-    statement: float
-    dated: float
-    specific: float
-    concrete: float
-    linked: float
-    importance: float
-    salience: float
-    pinned: float
-    fresh: float
+    dense: T
+    context: T
+    lexical: T
+    window: T
+    similar: T
+    near: T
+    run: T
+    opening: T
+    statement: T
+    dated: T
+    specific: T
+    concrete: T
+    linked: T
+    importance: T
+    salience: T
+    pinned: T
+    fresh: T
 
 
 class Weights(NamedTuple):

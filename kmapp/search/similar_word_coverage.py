@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kmapp.search.bm25 import MAX_MASK_TERMS
+from kmapp.search.neighbour_evidence import Surroundings
 from kmapp.text.query_independent_features import compute_ranking_features
 from kmapp.text.terms import extract_terms
 from kmapp.text.word_vectors import compare_words
@@ -20,12 +20,15 @@ MIN_SIMILARITY = 0.2  # cosine of unrelated words
 
 
 def compute_similar_coverage(
-    query: str, idf: Mapping[str, float], texts: Sequence[str], adjacency: Sequence[Sequence[int]]
+    query: str,
+    idf: Mapping[str, float],
+    texts: Sequence[tuple[str, ...]],
+    surroundings: Surroundings,
 ) -> list[float]:
     """Return for each text the share of the query's idf that similar words cover, 0 to 1.
 
-    `idf` is of the terms of the query, rarest first, of which the first 60 count. `adjacency` has
-    the positions of the texts next to each.
+    `idf` is of the terms of the query, rarest first, of which the first 60 count. A text is its
+    words, see `RankingFeatures`.
     """
     rarest = dict(islice(idf.items(), MAX_MASK_TERMS))
     # Not from the cache, which is for the short beginnings of texts: a query may be long.
@@ -35,22 +38,9 @@ def compute_similar_coverage(
     }
     if not idf_by_word or not texts:
         return [0.0] * len(texts)
-    words_by_text = [compute_ranking_features(text).words for text in texts]
-    similarity = _spread(compare_words(list(idf_by_word), words_by_text), adjacency)
+    similarity = compare_words(list(idf_by_word), texts)
+    nearest = surroundings.combine(np.maximum, similarity, steps=STEPS)
     weights = np.array(list(idf_by_word.values()))
-    covered = ((similarity - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).clip(0, 1) * weights
+    covered = ((nearest - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).clip(0, 1) * weights
     shares: list[float] = (covered.sum(axis=1) / weights.sum()).tolist()
     return shares
-
-
-def _spread(
-    similarity: NDArray[np.float32], adjacency: Sequence[Sequence[int]]
-) -> NDArray[np.float32]:
-    """Return the highest value of each column up to `STEPS` steps from each row."""
-    neighbourhoods = [[row, *adjacent] for row, adjacent in enumerate(adjacency)]
-    flat = [row for neighbourhood in neighbourhoods for row in neighbourhood]
-    lengths = np.array([len(neighbourhood) for neighbourhood in neighbourhoods])
-    starts = lengths.cumsum() - lengths
-    for _ in range(STEPS):
-        similarity = np.maximum.reduceat(similarity[flat], starts)
-    return similarity

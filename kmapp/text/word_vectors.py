@@ -16,30 +16,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Indices = NDArray[np.integer[Any]]
 DIMENSIONS = 128  # the first of 256; the model is trained so that they can be used alone
 CAPACITY = 40_000  # words
-# Vectors have whole numbers, whose products are exact: a sum does not depend on its order, so the
-# cosine of two words is the same in each search.
+MAX_CACHED_TEXTS = 30_000
+# Vectors are whole numbers, and their length is about `SCALE`. So each term and each partial sum of
+# a product of two is a whole number of at most 518², far below 2^24, and exact in single precision.
+# A product does not depend on the order of its sum, and is the same in each search.
 SCALE = 512
+# OpenBLAS uses threads for larger products of matrices, which would wait for each other on a busy
+# machine.
+MAX_MULTIPLICATIONS = 2**18
 
 
-def compare_words(query: Sequence[str], texts: Sequence[Sequence[str]]) -> Floats:
+def compare_words(query: Sequence[str], texts: Sequence[tuple[str, ...]]) -> Floats:
     """Return the cosine of each query word (column) and the nearest word of each text (row).
 
     0 for a text without words.
     """
     vectors = _get_word_vectors()
-    flat = vectors.list_rows(word for words in texts for word in words)
     nearest = np.zeros((len(texts), len(query)), np.float32)
-    if flat:
-        # Not `@`, whose threads would wait for each other on a busy machine.
-        products = np.einsum(
-            "ij,kj->ik", vectors.rows[flat], vectors.rows[vectors.list_rows(query)]
-        )
-        lengths = np.array([len(words) for words in texts])
+    lengths = np.array([len(words) for words in texts])
+    if query and lengths.any():
+        rows = np.concatenate([vectors.list_rows_of_text(words) for words in texts])
+        distinct, places = _list_distinct(rows, len(vectors.rows))
+        query_vectors = vectors.rows[vectors.list_rows(query)]
+        products = _multiply(query_vectors, vectors.rows.take(distinct, axis=0))
+        by_occurrence = products.take(places, axis=0)
         starts = (lengths.cumsum() - lengths)[lengths > 0]
-        nearest[lengths > 0] = np.maximum.reduceat(products, starts) / SCALE**2
+        nearest[lengths > 0] = np.maximum.reduceat(by_occurrence, starts) / SCALE**2
     return nearest
+
+
+def _list_distinct(rows: Indices, capacity: int) -> tuple[Indices, Indices]:
+    """Return the distinct rows and the place of each row among them, faster than `np.unique`."""
+    occurs = np.zeros(capacity, np.bool_)
+    occurs[rows] = True
+    distinct = np.flatnonzero(occurs)
+    places = np.empty(capacity, np.intp)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[rows]
+
+
+def _multiply(query: Floats, words: Floats) -> Floats:
+    """Return the product of each word (row) with each word of the query (column)."""
+    batch_size = max(1, MAX_MULTIPLICATIONS // query.size)
+    batches = np.split(words, range(batch_size, len(words), batch_size))
+    return np.concatenate([batch @ query.T for batch in batches], dtype=np.float32)
 
 
 class WordVectors:
@@ -49,6 +72,16 @@ class WordVectors:
         self.positions: dict[str, int] = {}
         self.rows: Floats = np.zeros((CAPACITY, DIMENSIONS), np.float32)
         self.lock = Lock()
+        self._rows_by_text: dict[tuple[str, ...], Indices] = {}
+
+    def list_rows_of_text(self, words: tuple[str, ...]) -> Indices:
+        """Return the row of each word; cached, because texts are candidates again and again."""
+        rows = self._rows_by_text.get(words)
+        if rows is None:
+            if len(self._rows_by_text) >= MAX_CACHED_TEXTS:
+                self._rows_by_text.clear()
+            rows = self._rows_by_text[words] = np.array(self.list_rows(words), np.int32)
+        return rows
 
     def list_rows(self, words: Iterable[str]) -> list[int]:
         find = self.positions.get

@@ -1,11 +1,11 @@
 """Merging of adjacent matching chunks into one passage. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from kmapp.database.ids import IdText
-from kmapp.search.candidate_ranking import RankedCandidate
+from kmapp.search.candidate_ranking import RankedCandidates
 
 MAX_CHUNKS = 3  # chunks in one passage
 MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only dilute it
@@ -40,45 +40,43 @@ class ChunkRun:
 
 
 def merge_chunks(
-    ranked: Iterable[RankedCandidate],
+    ranked: RankedCandidates,
     positions: Mapping[IdText, ChunkPosition],
     ready: frozenset[IdText],
     *,
     merge: bool = True,
-) -> list[ChunkRun]:
-    """Return merged runs, best first. Each chunk is in one run only.
+) -> Iterator[ChunkRun]:
+    """Yield merged runs, best first. Each chunk is in one run only.
 
     A run gets the better of both neighbours as long as its score is high enough.
     """
-    ranked_by_id = {each.id: each for each in ranked}
-    chunk_by_position = {positions[pk]: pk for pk in ranked_by_id}
+    ids = ranked.ids
+    scores = dict(zip(ids, ranked.scores, strict=True))
+    unscaled_scores = dict(zip(ids, ranked.unscaled_scores, strict=True))
+    chunk_by_position = {positions[pk]: pk for pk in ids}
     used: set[IdText] = set()
-    runs = []
-    for best in ranked_by_id.values():
-        if best.id in used:
+    for rank, best in enumerate(ids):
+        if best in used:
             continue
-        run = [best.id]
-        min_score = best.unscaled_score * MIN_RATIO
+        run = [best]
+        min_score = unscaled_scores[best] * MIN_RATIO
         while merge and len(run) < MAX_CHUNKS:
             before = chunk_by_position.get(positions[run[0]].neighbour(-1))
             after = chunk_by_position.get(positions[run[-1]].neighbour(1))
             neighbours = [
                 pk
                 for pk in (before, after)
-                if pk and pk not in used and ranked_by_id[pk].unscaled_score >= min_score
+                if pk and pk not in used and unscaled_scores[pk] >= min_score
             ]
             if not neighbours:
                 break
-            better = max(neighbours, key=lambda pk: ranked_by_id[pk].score)
+            better = max(neighbours, key=scores.__getitem__)
             run = [better, *run] if better == before else [*run, better]
         used.update(run)
-        runs.append(
-            ChunkRun(
-                document=positions[best.id].document,
-                chunks=tuple(run),
-                score=best.score,
-                parts=best.parts,
-                ready=best.id in ready,
-            )
+        yield ChunkRun(
+            document=positions[best].document,
+            chunks=tuple(run),
+            score=scores[best],
+            parts=ranked[rank].parts,
+            ready=best in ready,
         )
-    return runs

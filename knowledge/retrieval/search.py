@@ -1,11 +1,12 @@
 """Search of knowledge: snippets with citations, best first, and decisions."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -123,13 +124,13 @@ def _rank_and_rerank(
         runs = _rank(account_id, request, meaning)
         if not is_configured():
             return _select_best(request, runs)
-        runs = runs[: compute_candidate_limit(request.limit)]
+        candidates = [*islice(runs, compute_candidate_limit(request.limit))]
         passages = {}
-        for snippet in _load_snippets(account_id, runs):
+        for snippet in _load_snippets(account_id, candidates):
             first = snippet.chunks[0]
             path = format_path(first.document.title, first.headings)
             passages[tuple(str(each.pk) for each in snippet.chunks)] = f"{path}\n{snippet.text}"
-    existing = [run for run in runs if run.chunks in passages]
+    existing = [run for run in candidates if run.chunks in passages]
     ordered = rerank_results(request.query, existing, lambda run: passages[run.chunks], decisions)
     return _select_best(request, ordered)
 
@@ -140,6 +141,8 @@ def _select_best(request: KnowledgeSearch, runs: Iterable[ChunkRun]) -> list[Chu
     later: list[ChunkRun] = []
     number: Counter[IdText] = Counter()
     for run in runs:
+        if len(first) == request.limit:
+            break
         if run.score >= request.min_score:
             number[run.document] += 1
             has_room = number[run.document] <= request.variant.algorithm.per_document
@@ -158,7 +161,8 @@ def _build_cache_key(account_id: UUID, request: KnowledgeSearch) -> str:
 
 def _rank(
     account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
-) -> list[ChunkRun]:
+) -> Iterator[ChunkRun]:
+    """Return the passages, best first, each built when it is needed."""
     algorithm = request.variant.algorithm
     name = collection_name(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)

@@ -10,13 +10,14 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.database.ids import IdText
 from kmapp.ledger.actions import recording
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors, Faulted
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.allowed_objects import AllowedObjects
-from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidates, rank_candidates, rank_signals
 from kmapp.search.query_vector import QueryVector, build_cosine_scale
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import AccountRanking
@@ -42,15 +43,15 @@ class _Case:
 
     question: LabelledQuestion
     relevant: frozenset[str]
-    ranked: Sequence[RankedCandidate]
+    ranked: RankedCandidates
 
     def example(self) -> Example:
         return Example(
             self.question.text,
-            build_signal_rows((each.values, each.meaning) for each in self.ranked),
-            np.array([each.id in self.relevant for each in self.ranked]),
+            build_signal_rows(self.ranked.signals)[self.ranked.columns],
+            np.array([each in self.relevant for each in self.ranked.ids]),
             len(self.relevant),
-            np.array([each.score for each in self.ranked]),
+            np.array(self.ranked.scores),
         )
 
 
@@ -68,9 +69,7 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
         return None
     live = active.to_account_ranking() if active else AccountRanking(0, SHIPPED_WEIGHTS)
     cases = [
-        case
-        for each in questions
-        if (case := _rank_candidates(account_id, each, live.weights)).ranked
+        case for each in questions if (case := _rank_candidates(account_id, each, live.weights))
     ]
     held_out = [case for case in cases if case.question.is_held_out]
     training = [case for case in cases if not case.question.is_held_out]
@@ -84,11 +83,9 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
         return _store_evaluation(ranking, evaluation | {"outcome": "too_few_questions"})
     fitted = fit_weights(examples, prior=np.array(live.weights))
     learned = tuple(round(max(MIN_WEIGHT, float(weight)), DECIMALS) for weight in fitted)
-    after = {
-        id(case): rank_with_weights(case.question.text, case.ranked, learned) for case in cases
-    }
+    after = {id(case): rank_signals(case.ranked.signals, learned).ids for case in cases}
     measures = compare(
-        [measure_ranking(case.ranked, case.relevant) for case in held_out],
+        [measure_ranking(case.ranked.ids, case.relevant) for case in held_out],
         [measure_ranking(after[id(case)], case.relevant) for case in held_out],
     )
     evaluation["measures"] = measures
@@ -108,8 +105,8 @@ def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
 
 def _rank_candidates(
     account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]
-) -> _Case:
-    """Return a question with its candidates; none if the embedder fails for its text.
+) -> _Case | None:
+    """Return a question with its candidates; None without any, or if the embedder fails for it.
 
     If it fails for each text, its circuit opens, which raises CircuitOpen.
     """
@@ -118,7 +115,7 @@ def _rank_candidates(
     try:
         query = get_query_vector(account_id, question.text, model=model, embedder=embedder)
     except (BadVectors, Faulted):
-        return _Case(question, relevant, [])
+        return None
     meaning = QueryVector.from_floats(model, query.vector)
     with acting(account_id):
         within = AllowedObjects.from_queryset(
@@ -127,13 +124,11 @@ def _rank_candidates(
         candidate_set = collect_candidates(account_id, question.text, meaning, within)
     scale = build_cosine_scale(model)
     ranked = rank_candidates(candidate_set.query, candidate_set.candidates, scale, learned=weights)
-    return _Case(question, relevant, ranked)
+    return _Case(question, relevant, ranked) if ranked.ids else None
 
 
-def _build_comparison(
-    ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
-) -> RankingComparison:
-    old, new = ([UUID(each.id) for each in side[:DEPTH]] for side in (case.ranked, after))
+def _build_comparison(ranking: Ranking, case: _Case, after: Sequence[IdText]) -> RankingComparison:
+    old, new = ([UUID(each) for each in ids[:DEPTH]] for ids in (case.ranked.ids, after))
     return RankingComparison(
         account_id=ranking.account_id,
         ranking=ranking,

@@ -169,14 +169,14 @@ def _build_cases(
 
 
 def _build_case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Case:
-    ranked = rank_candidates(question.query, question.candidates)[:RESULTS]
+    ranked = rank_candidates(question.query, question.candidates)
     return Case(
         source,
         kind,
         fold,
         chinese_share(question.query.text),
-        np.array([each.score for each in ranked]),
-        np.array([each.id in question.gold for each in ranked]),
+        np.array(ranked.scores[:RESULTS]),
+        np.array([each in question.gold for each in ranked.ids[:RESULTS]]),
     )
 
 

@@ -32,8 +32,9 @@ class Scores:
         right, wrong = [], []
         for each in questions:
             ranked = rank_candidates(each.query, each.candidates)
-            right.append(max((r.score for r in ranked if r.id in each.gold), default=0.0))
-            wrong.append(max((r.score for r in ranked if r.id not in each.gold), default=0.0))
+            results = [*zip(ranked.ids, ranked.scores, strict=True)]
+            right.append(max((score for pk, score in results if pk in each.gold), default=0.0))
+            wrong.append(max((score for pk, score in results if pk not in each.gold), default=0.0))
         return cls(right, wrong)
 
 

@@ -27,7 +27,7 @@ def evidence_lines(file: Path, vectors: Vectors, number: int) -> Iterator[str]:
     yield ""
     yield "| tokens | evidence | text | memories |"
     yield "| ---: | ---: | ---: | ---: |"
-    ranked = [[int(each.id) for each in rank_candidates(q.query, q.candidates)] for q in questions]
+    ranked = [[int(each) for each in rank_candidates(q.query, q.candidates).ids] for q in questions]
     for budget in BUDGETS:
         rows = [
             _measure(question, items[question.group], places[:MAX_INJECTED], budget)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kmapp.search.candidate_ranking import rank_candidates
+from kmapp.search.candidate_ranking import rank_signals
 from kmapp.search.candidate_signals import compute_signals
 from memory.benchmarks.offline_retrieval import EvaluatedQuestion
 from memory.retrieval.learning.fit import Example, Matrix, build_signal_rows, fit_weights
@@ -44,12 +44,12 @@ class Figures:
 def build_examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
     examples = []
     for each in questions:
-        rows = build_signal_rows(compute_signals(each.query, each.candidates))
+        signals = compute_signals(each.query, each.candidates)
+        rows = build_signal_rows(signals)
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
-        score_by_id = {
-            ranked.id: ranked.score for ranked in rank_candidates(each.query, each.candidates)
-        }
-        scores = np.array([score_by_id[candidate.id] for candidate in each.candidates])
+        ranked = rank_signals(signals)
+        scores = np.empty(len(rows))
+        scores[ranked.columns] = ranked.scores
         examples.append(Example(each.group, rows, right, each.gold_count, scores))
     return examples
 

@@ -1,22 +1,21 @@
 """Memory settings of an account. The defaults apply without a row."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.database.psycopg_cursors import prepared_cursor
+from kmapp.database.raw_sql import build_object, list_columns
 from memory.models.entries import MemoryEntry, unit_interval_field
 from memory.review.similarity import MIN_DUPLICATE_SCORE, MIN_SAME_MEANING, Bounds
 
-M = TypeVar("M", bound=models.Model)
 MAX_INJECTED = 50
 MAX_RETENTION_DAYS = 36_500  # days
 MAX_INSTRUCTIONS_LENGTH = 4_000  # characters of instructions
@@ -60,27 +59,16 @@ WHERE a.id = %s::uuid
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
         """Return the settings with their account, in one query."""
-        fields = {"a": Account._meta.concrete_fields, "s": MemorySettings._meta.concrete_fields}
-        columns = [f"{table}.{each.column}" for table in fields for each in fields[table]]
+        columns = f"{list_columns(Account, 'a')}, {list_columns(MemorySettings, 's')}"
         with prepared_cursor() as cursor:
-            cursor.execute(_WITH_ACCOUNT.format(columns=", ".join(columns)), [account_id])
+            cursor.execute(_WITH_ACCOUNT.format(columns=columns), [account_id])
             [row] = cursor.fetchall()
-        size = len(fields["a"])
-        account = _from_row(Account, row[:size])
+        size = len(Account._meta.concrete_fields)
+        account = build_object(Account, row[:size])
         is_default = row[size] is None
-        settings = MemorySettings() if is_default else _from_row(MemorySettings, row[size:])
+        settings = MemorySettings() if is_default else build_object(MemorySettings, row[size:])
         settings.account = account
         return settings
-
-
-def _from_row(model: type[M], values: Sequence[Any]) -> M:
-    """Return an object from the values of all of its columns, as the database returned them."""
-    fields = model._meta.concrete_fields
-    converted = [
-        field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value
-        for field, value in zip(fields, values, strict=True)
-    ]
-    return model.from_db(connection.alias, [field.attname for field in fields], converted)
 
 
 class MemorySettings(SealedModel):

@@ -40,7 +40,7 @@ def search_for_admin(
         if scale.normalize(each.cosine or 0.0) >= MIN_CLOSENESS
     }
     ranked = rank_candidates(signals.query, signals.candidates, scale)
-    best = [each.id for each in ranked if each.id in matches]
+    best = [each for each in ranked.ids if each in matches]
     if len(with_words) >= MAX_PER_LIST:  # fusion gets at most this many
         best += _list_by_words(account_id, text, rows)
     return [UUID(each) for each in list(dict.fromkeys(best))[:MAX_RESULTS]]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import islice, takewhile
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.allowed_objects import AllowedObjects
-from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidate, rank_candidates, rank_signals
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
@@ -28,6 +29,7 @@ from kmapp.search.score_calibration import (
 )
 from kmapp.search.signal_weights import SHIPPED_WEIGHTS
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
+from kmapp.text.terms import chinese_share
 from memory.extraction.fact_resolution import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
@@ -141,18 +143,12 @@ def _search_database(
             signals.query, signals.candidates, scale, without=without, learned=learned
         )
         if request.shadow and request.query and not request.in_run:
-            push_observation(request.shadow, request.query, request.viewer, ranked, without)
-        best = [each for each in ranked if each.score >= request.min_score]
+            push_observation(request.shadow, request.query, request.viewer, ranked)
         # Probabilities are calibrated for the shipped weights.
-        shipped_ranking = (
-            rank_with_weights(request.query, ranked, SHIPPED_WEIGHTS, without)
-            if ranking
-            else ranked
-        )
-        following_mean = compute_following_mean(
-            [each.score for each in shipped_ranking[: COMPARED_RESULTS + 1]]
-        )
-        shipped_scores = {each.id: each.score for each in shipped_ranking}
+        shipped = rank_signals(ranked.signals, SHIPPED_WEIGHTS) if ranking else ranked
+        shipped_scores = dict(zip(shipped.ids, shipped.scores, strict=True))
+        following_mean = compute_following_mean(shipped.scores[: COMPARED_RESULTS + 1])
+        chinese = chinese_share(request.query)
 
         def to_hits(candidates: Sequence[RankedCandidate]) -> list[Hit]:
             ids = [each.id for each in candidates]
@@ -171,10 +167,10 @@ def _search_database(
                     parts=each.parts,
                     ready=each.id in signals.ready,
                     relevance=RESULT_CALIBRATION.probability(
-                        shipped_scores[each.id], following_mean, request.query
+                        shipped_scores[each.id], following_mean, chinese
                     ),
                     confidence=RESPONSE_CALIBRATION.probability(
-                        shipped_scores[each.id], following_mean, request.query
+                        shipped_scores[each.id], following_mean, chinese
                     ),
                 )
                 for each in candidates
@@ -182,10 +178,12 @@ def _search_database(
             ]
 
         select_hits = drop_equal_texts if request.drops_equal_texts else list[Hit]
-        hits = select_hits(to_hits(best[: request.limit]))
-        if len(hits) < request.limit < len(best):  # replace withheld results and equal texts
-            more = to_hits(best[request.limit :][: request.limit + EXTRA_CANDIDATES])
-            hits = select_hits([*hits, *more])
+        best = takewhile(lambda each: each.score >= request.min_score, ranked)
+        hits = select_hits(to_hits([*islice(best, request.limit)]))
+        more = islice(best, request.limit + EXTRA_CANDIDATES)
+        # Replace withheld results and equal texts.
+        if len(hits) < request.limit and (candidates := [*more]):
+            hits = select_hits([*hits, *to_hits(candidates)])
         return _add_embedding_states(account_id, hits[: request.limit], model.pk)
 
 

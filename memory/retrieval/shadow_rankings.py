@@ -5,7 +5,7 @@ While Valkey is unavailable, none are recorded.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from django.core.cache import cache
 
 from kmapp.database.keyed_digests import keyed_digest
 from kmapp.runtime.cache_backend import valkey_cache
-from kmapp.search.candidate_ranking import RankedCandidate, rank_with_weights
+from kmapp.search.candidate_ranking import RankedCandidates, rank_signals
 from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
 
@@ -44,24 +44,18 @@ class Shadow:
     ranking: AccountRanking
 
 
-def push_observation(
-    shadow: Shadow,
-    query: str,
-    viewer: Viewer,
-    ranked: Sequence[RankedCandidate],
-    without: frozenset[str] = frozenset(),
-) -> None:
+def push_observation(shadow: Shadow, query: str, viewer: Viewer, ranked: RankedCandidates) -> None:
     """Compare the results of a search with those by the ranking in shadow."""
     ids = asdict(viewer)
     if any(len(value or "") > MAX_ID_LENGTH for value in ids.values()):
         return  # from a filter, which may have longer values
-    shadow_ranked = rank_with_weights(query, ranked, shadow.ranking.weights, without)
+    shadow_ranked = rank_signals(ranked.signals, shadow.ranking.weights)
     observation = {
         "ranking": str(shadow.id),
         "question": query,
         "viewer": ids,
-        "before": [each.id for each in ranked[:COMPARED_RESULTS]],
-        "after": [each.id for each in shadow_ranked[:COMPARED_RESULTS]],
+        "before": ranked.ids[:COMPARED_RESULTS],
+        "after": shadow_ranked.ids[:COMPARED_RESULTS],
     }
     key, last_index = _build_key(shadow.account_id), MAX_PENDING - 1
     valkey_cache.run(_PUSH_SCRIPT, key, json.dumps(observation), last_index, TTL_SECONDS)

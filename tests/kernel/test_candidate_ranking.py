@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmapp.search.candidate_ranking import (
-    RankedCandidate,
+    RankedCandidates,
     compute_language_exponent,
     rank_candidates,
 )
@@ -28,8 +28,8 @@ def one(number: int = 1, **signals: object) -> Candidate:
     return Candidate(id=key(number), **given_signals)  # type: ignore[arg-type]
 
 
-def order(ranked: list[RankedCandidate]) -> list[int]:
-    return [UUID(result.id).int for result in ranked]
+def order(ranked: RankedCandidates) -> list[int]:
+    return [UUID(pk).int for pk in ranked.ids]
 
 
 cosines = st.floats(-1, 1) | st.none()
@@ -80,8 +80,7 @@ def test_perfect_signals_score_one(query: Query) -> None:
     }
     liked: dict[str, Any] = {"importance": 1.0, "salience": 1.0, "pinned": True}
     links = {key(2): 1.0}
-    results = rank_candidates(query, [one(**best, **liked, links=links), one(2, **best)])
-    result = results[0]
+    result = rank_candidates(query, [one(**best, **liked, links=links), one(2, **best)])[0]
     assert result.score == pytest.approx(1.0, abs=0.08)
     assert result.score <= 1
 
@@ -169,7 +168,7 @@ def test_score_is_independent_of_unrelated_candidates() -> None:
 
 def test_the_order_of_candidates_does_not_matter() -> None:
     chain = [one(1, neighbours=[key(2)]), one(2, bm25=9.0, neighbours=[key(1)])]
-    assert rank_candidates(ENGLISH, chain) == rank_candidates(ENGLISH, chain[::-1])
+    assert [*rank_candidates(ENGLISH, chain)] == [*rank_candidates(ENGLISH, chain[::-1])]
 
 
 def test_missing_context_uses_the_cosine() -> None:

@@ -11,7 +11,6 @@ from kmapp.runtime.in_process_caches import TtlCache
 from kmapp.search import bm25
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.neighbour_evidence import (
-    NeighbourEvidence,
     compute_edge_strength,
     compute_linked_evidence,
     compute_neighbour_evidence,
@@ -82,24 +81,21 @@ def test_evidence_of_an_entry(
     place: int,
     expected: tuple[float, float],
 ) -> None:
-    assert compute_neighbour_evidence(own, edges, runs)[place] == NeighbourEvidence(*expected)
+    evidence = compute_neighbour_evidence(own, edges, runs)
+    assert (evidence.near[place], evidence.run[place]) == expected
 
 
 def test_best_neighbour_adds_evidence() -> None:
-    first, second, *_ = compute_neighbour_evidence(
+    evidence = compute_neighbour_evidence(
         [0.1, 0.5, 0.2, 0.9], [[1], [0, 2], [1, 3], [2]], [""] * 4
     )
-    assert (first.near, second.near) == (0.5, 0.2)
+    assert evidence.near == [0.5, 0.2, 0.9, 0.2]
 
 
 def test_best_of_a_run_adds_evidence_to_all_of_the_run() -> None:
-    assert [
-        each.run for each in compute_neighbour_evidence([0.1, 0.5, 0.9], [[]] * 3, ["a", "a", "b"])
-    ] == [*(0.5, 0.5, 0.9)]
-    assert [each.run for each in compute_neighbour_evidence([0.1, 0.9], [[]] * 2, ["", ""])] == [
-        0.1,
-        0.9,
-    ]
+    evidence = compute_neighbour_evidence([0.1, 0.5, 0.9], [[]] * 3, ["a", "a", "b"])
+    assert evidence.run == [0.5, 0.5, 0.9]
+    assert compute_neighbour_evidence([0.1, 0.9], [[]] * 2, ["", ""]).run == [0.1, 0.9]
 
 
 def test_strongest_edge_evidence_is_used() -> None:

@@ -132,10 +132,10 @@ def test_confidence_decides_whether_a_response_is_relevant(filled: Agent) -> Non
         search = filled.post("memory/search", {"query": query, "user_id": "u", "limit": 50})
         following_mean = compute_following_mean([hit["score"] for hit in search["results"]])
         assert response["confidence"] == RESPONSE_CALIBRATION.probability(
-            best["score"], following_mean, query
+            best["score"], following_mean, chinese=0
         )
         assert best["relevance"] == RESULT_CALIBRATION.probability(
-            best["score"], following_mean, query
+            best["score"], following_mean, chinese=0
         )
         assert (response["confidence"] >= MIN_CONFIDENCE) is is_relevant
 

@@ -201,8 +201,8 @@ def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
     assert fitted.english.slope == pytest.approx(8, rel=0.15)
     assert fitted.chinese.slope == pytest.approx(16, rel=0.15)
     assert fitted.chinese.distance == pytest.approx(4, rel=0.15)
-    assert fitted.probability(0.5, 0.5, "kettle") == pytest.approx(0.5, abs=0.05)
-    assert fitted.probability(0.4, 0.4, "水壶") < fitted.probability(0.4, 0.4, "kettle")
+    assert fitted.probability(0.5, 0.5, chinese=0) == pytest.approx(0.5, abs=0.05)
+    assert fitted.probability(0.4, 0.4, chinese=1) < fitted.probability(0.4, 0.4, chinese=0)
 
 
 def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:

@@ -147,6 +147,7 @@ class SealedModel(AccountOwned):
     """
 
     unsealed_fields: tuple[str, ...] = ("commit_id",)
+    last_seal: str | None  # only set if the seal was read with the row, see `RowSeal.parse`
 
     commit = SameAccountKey(
         "ledger.Commit",

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from kmapp.database.ids import IdText
-from kmapp.search.candidate_ranking import RankedCandidate
 
 DEPTH = 10
 MEASURES = ("R@10", "hit@10", "MRR")
@@ -18,8 +17,8 @@ DECIMALS = 4
 Outcome = tuple[float, float, float]  # measures of one question, in the order of `MEASURES`
 
 
-def measure_ranking(ranked: Sequence[RankedCandidate], relevant: Collection[IdText]) -> Outcome:
-    places = [place for place, each in enumerate(ranked, 1) if each.id in relevant]
+def measure_ranking(ids: Sequence[IdText], relevant: Collection[IdText]) -> Outcome:
+    places = [place for place, each in enumerate(ids, 1) if each in relevant]
     first_ten = sum(place <= DEPTH for place in places)
     best = 1 / places[0] if places else 0.0
     return first_ten / len(relevant), float(first_ten > 0), best

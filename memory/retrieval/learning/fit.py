@@ -4,12 +4,13 @@ The model is linear, so that a score stays a sum of named parts. It is trained t
 candidates first (softmax over the candidates of each question), with weights of at least 0.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kmapp.search.candidate_signals import SignalColumns
 from kmapp.search.signal_weights import LEARNED_WEIGHTS, Signals, compute_balance
 
 Matrix = NDArray[np.float64]
@@ -30,14 +31,16 @@ class Example:
     scores: Matrix  # the scores of the product, with the shipped weights
 
 
-def build_signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
-    """Return a row for each candidate, given its signals and its weight of meaning."""
-    return np.array(
-        [
-            [getattr(values, name) * compute_balance(name, meaning) for name in NAMES]
-            for values, meaning in candidates
-        ]
+def build_signal_rows(signals: SignalColumns) -> Matrix:
+    """Return a row for each candidate: its learned signals, balanced by its weight of meaning."""
+    places = [Signals._fields.index(name) for name in NAMES]
+    words_only, with_vector = (
+        np.array([compute_balance(name, meaning) for name in NAMES])
+        for meaning in (0.0, signals.meaning)
     )
+    balance = np.where(signals.has_vector[:, np.newaxis], with_vector, words_only)
+    rows: Matrix = np.ascontiguousarray(signals.values[places].T * balance)
+    return rows
 
 
 def fit_weights(examples: Sequence[Example], *, prior: Matrix | None = None) -> Matrix:
