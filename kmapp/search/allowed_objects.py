@@ -1,7 +1,7 @@
 """What a search covers: a collection, and the objects of it that may be returned."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 from uuid import UUID
 
@@ -48,3 +48,11 @@ class AllowedObjects:
     @classmethod
     def from_ids(cls, ids: Iterable[UUID | IdText]) -> Self:
         return cls(sql="SELECT unnest(%s::uuid[])", parameters=[IdArray(ids).array])
+
+    def replace_parameters(self, values: Mapping[Any, Any]) -> Self:
+        """Return the same condition with these values in the place of equal parameters."""
+        return replace(
+            self,
+            parameters=[values.get(each, each) for each in self.parameters],
+            as_list=self.as_list and self.as_list.replace_parameters(values),
+        )

@@ -1,0 +1,33 @@
+"""The statements of searches by reader group."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from kmapp.accounts.models import Account
+from kmapp.providers.active_models import active_model
+from kmapp.search.models import Vector
+from kmapp.search.query_vector import QueryVector
+from memory.models import MemoryEntry, Viewer
+from memory.models.entries import COLLECTION
+from memory.retrieval.search import Hit, SearchRequest, search_with_vector
+from tests import makers
+
+VIEWERS = [Viewer(), Viewer(user_id="ann"), Viewer(user_id="bob", agent_id="helper")]
+
+
+def search(account: Account, viewer: Viewer) -> list[Hit]:
+    entry = makers.rows(MemoryEntry, account, user_id="")[0]
+    row = makers.get(Vector, account, object_id=entry.pk, collection=COLLECTION)
+    assert row.embedding is not None
+    meaning = QueryVector.from_floats(active_model(), [*row.embedding])
+    request = SearchRequest(query="Does rain matter to all?", viewer=viewer)
+    return search_with_vector(account.pk, request, meaning)
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_first_search_of_a_viewer_counts_no_memories(packed: Account, viewer: Viewer) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert search(packed, viewer)
+    statements = [each["sql"] for each in queries]
+    assert [each for each in statements if each.startswith("SELECT count(*) FROM (")] == []
