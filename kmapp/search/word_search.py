@@ -42,13 +42,15 @@ MIN_PREFIX_LENGTH = 3  # characters
 
 # In one statement, so that a document is either recent or packed.
 _POSTINGS_SQL = """
-SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::int
+SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::json
   FROM search_packedpostings
  WHERE account_id = %s AND collection = %s AND term = ANY (%s::text[]) GROUP BY term
 UNION ALL
-SELECT q.term, NULL, d.document::text, d.length, (d.terms->>q.term)::int
-  FROM search_indexeddocument d JOIN unnest(%s::text[]) AS q (term) ON d.terms ? q.term
- WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL
+SELECT NULL, NULL, d.document::text, d.length, (
+    SELECT json_object_agg(q.term, d.terms->q.term) FROM unnest(%s::text[]) AS q (term)
+     WHERE d.terms ? q.term)
+  FROM search_indexeddocument d
+ WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL AND d.terms ?| %s::text[]
 """
 # Each step is one probe of the index.
 _COMPLETE_SQL = """
@@ -77,7 +79,7 @@ class RecentDocument:
     """A document that is not packed, with the frequencies of the query's terms."""
 
     length: int
-    frequencies: dict[str, int] = field(default_factory=dict)
+    frequencies: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +124,12 @@ def _load_postings(
     packed: dict[str, bytes] = {}
     recent: dict[IdText, RecentDocument] = {}
     with binary_cursor() as cursor:
-        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key])
-        for term, postings, document, length, frequency in cursor.fetchall():
+        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key, terms])
+        for term, postings, document, length, frequencies in cursor.fetchall():
             if document is None:
                 packed[term] = postings
             else:
-                recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
+                recent[document] = RecentDocument(length, frequencies)
     return packed, recent
 
 

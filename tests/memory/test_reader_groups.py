@@ -203,7 +203,7 @@ def test_task_packs_collections_where_many_wait(
     pack_recent(packed.pk, COLLECTION, at_least=1)
     assert list_uncoded(1) == [(packed.pk, COLLECTION)]
     assert pack_vector_codes() == 0, "fewer than are worth it"
-    monkeypatch.setattr("kmapp.search.tasks.MIN_PACKED", 1)
+    monkeypatch.setattr("kmapp.search.tasks.MIN_CODED", 1)
     assert pack_vector_codes() == 1
     assert count_codes(packed) == 37
 
