@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from time import perf_counter
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db import connection, connections
+from psycopg.pq.abc import PGresult
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -33,7 +35,9 @@ from memory.retrieval.list_agent_names import list_agent_names
 OURS = (
     "kmapp.search.",
     "memory.retrieval.candidates",
+    "memory.retrieval.result_rows",
     "memory.retrieval.run_neighbours",
+    "memory.retrieval.search",
     "memory.models",
 )
 # Helpers that send statements for their callers.
@@ -43,11 +47,14 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedStatement:
-    """A captured statement, and the function that sent it."""
+    """A captured statement, the function that sent it, and its result."""
 
     name: str
     sql: str
     parameters: Any
+    milliseconds: float = 0.0  # until the result is in this process
+    rows: int = 0
+    size: int = 0  # bytes of the values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +69,37 @@ def capture_statements(name: str | None = None) -> Iterator[list[CapturedStateme
     """Collect the SELECTs that are sent on the app role's connection."""
     statements: list[CapturedStatement] = []
 
-    def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
+    def listen(
+        execute: Callable[..., Any], sql: str, params: Any, many: object, context: Any
+    ) -> Any:
+        began = perf_counter()
+        result = execute(sql, params, many, context)
+        milliseconds = 1000 * (perf_counter() - began)
         if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
-            statements.append(CapturedStatement(name=name or _sender(), sql=sql, parameters=params))
-        return execute(sql, params, *rest)
+            rows, size = _measure_result(context["cursor"].cursor.pgresult)
+            statements.append(
+                CapturedStatement(
+                    name=name or _sender(),
+                    sql=sql,
+                    parameters=params,
+                    milliseconds=milliseconds,
+                    rows=rows,
+                    size=size,
+                )
+            )
+        return result
 
     with connection.execute_wrapper(listen):
         yield statements
+
+
+def _measure_result(result: PGresult | None) -> tuple[int, int]:
+    """Return the rows of a result, and the bytes of its values."""
+    if result is None:  # of a cursor on the server
+        return 0, 0
+    columns = range(result.nfields)
+    values = (result.get_value(row, each) for row in range(result.ntuples) for each in columns)
+    return result.ntuples, sum(len(value or b"") for value in values)
 
 
 def _sender() -> str:
@@ -149,6 +180,14 @@ def explain(statement: CapturedStatement, *, owner: bool = False) -> str:
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement.sql}", statement.parameters)
         return "\n".join(row[0] for row in cursor.fetchall())
+
+
+def load_planning_time(statement: CapturedStatement) -> float:
+    """Return the milliseconds that PostgreSQL takes to plan a statement. Inside `acting`."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (SUMMARY, FORMAT JSON) {statement.sql}", statement.parameters)
+        [[[plan]]] = cursor.fetchall()
+    return float(plan["Planning Time"])
 
 
 def list_scans(statement: CapturedStatement, *, owner: bool = False) -> list[Scan]:
