@@ -70,7 +70,7 @@ def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> boo
 
 def load_reader_group_numbers(collection: Collection, within: AllowedObjects) -> Numbers:
     """Return the numbers of the packed documents of the reader groups, in no order."""
-    with binary_cursor() as cursor:
+    with binary_cursor(prepares=True) as cursor:
         cursor.execute(
             "SELECT numbers FROM search_packedreadergroup "
             "WHERE account_id = %s AND collection = %s AND reader_group = ANY (%s::text[])",
@@ -116,7 +116,7 @@ def _load_codes(
     """Return the codes of the reader groups, or None if there are none or too many."""
     key: list[Any] = [collection.account_id, collection.name]
     model = meaning.model.pk
-    with binary_cursor() as cursor:
+    with binary_cursor(prepares=True) as cursor:
         cursor.execute(
             _CODES_SQL,
             [

@@ -123,7 +123,7 @@ def _load_postings(
     key = (collection.account_id, collection.name)
     packed: dict[str, bytes] = {}
     recent: dict[IdText, RecentDocument] = {}
-    with binary_cursor() as cursor:
+    with binary_cursor(prepares=True) as cursor:
         cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key, terms])
         for term, postings, document, length, frequencies in cursor.fetchall():
             if document is None:

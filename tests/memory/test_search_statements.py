@@ -25,9 +25,25 @@ def search(account: Account, viewer: Viewer) -> list[Hit]:
     return search_with_vector(account.pk, request, meaning)
 
 
+def list_prepared() -> set[str]:
+    """Return the statements that this connection has prepared."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        return {statement for [statement] in cursor.fetchall()}
+
+
 @pytest.mark.parametrize("viewer", VIEWERS)
 def test_first_search_of_a_viewer_counts_no_memories(packed: Account, viewer: Viewer) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert search(packed, viewer)
     statements = [each["sql"] for each in queries]
     assert [each for each in statements if each.startswith("SELECT count(*) FROM (")] == []
+
+
+def test_constant_statements_are_prepared(packed: Account) -> None:
+    hits = [search(packed, Viewer(user_id="ann")) for _ in range(8)]
+    prepared = "".join(list_prepared())
+    for table in ("search_packedpostings", "search_packedreadergroup", "search_packedcodes"):
+        assert f"FROM {table}" in prepared
+    scores = [[(hit.entry.pk, hit.parts) for hit in each] for each in hits]
+    assert scores == [scores[0]] * len(scores), "the same with every plan"
