@@ -43,7 +43,7 @@ def test_first_search_of_a_viewer_counts_no_memories(packed: Account, viewer: Vi
 def test_constant_statements_are_prepared(packed: Account) -> None:
     hits = [search(packed, Viewer(user_id="ann")) for _ in range(8)]
     prepared = "".join(list_prepared())
-    for table in ("search_packedpostings", "search_packedreadergroup", "search_packedcodes"):
-        assert f"FROM {table}" in prepared
+    for table in ("packedpostings", "packedreadergroup", "packedcodes", "vector"):
+        assert f"FROM search_{table}" in prepared
     scores = [[(hit.entry.pk, hit.parts) for hit in each] for each in hits]
     assert scores == [scores[0]] * len(scores), "the same with every plan"
