@@ -41,7 +41,7 @@ OURS = (
     "memory.models",
 )
 # Helpers that send statements for their callers.
-SENDERS = frozenset({"_fetch_finite", "_fetch_allowed", "_load_postings"})
+SENDERS = frozenset({"_fetch_finite", "fetch_allowed", "_load_postings"})
 PAGE = 50
 
 

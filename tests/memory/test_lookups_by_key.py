@@ -1,7 +1,10 @@
 """Look-ups by key, which are prepared, return the same as one condition on all keys."""
 
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from kmapp.accounts.acting import acting
@@ -9,6 +12,8 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.database.raw_sql import fetch_all
 from kmapp.providers.active_models import active_model
+from kmapp.search import reader_group_search
+from kmapp.search.allowed_documents import fetch_allowed
 from kmapp.search.allowed_objects import Collection
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.id_array_lookup import IdArray
@@ -16,8 +21,9 @@ from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.word_search import load_weighted_terms, score_by_words
 from kmapp.text.terms import extract_terms
-from memory.models import MemoryEntry
+from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.retrieval.search import SearchRequest, build_allowed_objects
 from tests import makers
 
 EXECUTIONS = 8  # after which PostgreSQL may have chosen a plan for unknown values
@@ -30,6 +36,21 @@ SELECT object_id::text, 1 - min(embedding::{type} <=> %s::{type}) FROM search_ve
  WHERE account_id = %s AND model_id = {model} AND collection = %s AND state = 'READY'
    AND object_id = ANY (%s::uuid[]) GROUP BY object_id
 """
+ALLOWED_SQL = """
+SELECT d.document::text, d.number FROM search_indexeddocument d
+ WHERE d.account_id = %s AND d.collection = %s AND d.document IN ({within})
+   AND (d.number = ANY (%s::int[]) OR d.document = ANY (%s::uuid[]))
+"""
+NEAREST_SQL = """
+SELECT v.object_id::text, 1 - min(v.{distance}) FROM search_vector v
+ WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model} AND v.state = 'READY'
+   AND v.object_id IN ({within}) AND v.object_id IN (
+     SELECT document FROM search_indexeddocument
+      WHERE account_id = %s AND collection = %s AND number = ANY (%s::int[])
+     UNION SELECT unnest(%s::uuid[]))
+ GROUP BY v.object_id
+"""
+VIEWERS = [Viewer(), Viewer(user_id="ann"), Viewer(user_id="bob", agent_id="helper")]
 
 
 @pytest.fixture
@@ -95,3 +116,54 @@ def test_exact_scores_if_both_collections_are_the_same(
             collection, words, meaning, ids, context_collection=collection.name
         )
         assert scores.cosine == load_cosines(collection, meaning, COLLECTION, ids)
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_allowed_documents(packed: Account, viewer: Viewer) -> None:
+    ids = list_ids(packed)
+    expired = {"pk__in": ids[::5]}
+    makers.update(MemoryEntry, packed, expired, expires_at="2020-01-01T00:00:00Z")
+    collection = Collection(account_id=packed.pk, name=COLLECTION)
+    within = build_allowed_objects(packed.pk, SearchRequest(query="tea", viewer=viewer))
+    within = replace(within, as_list=None)  # as `find_best_by_words` does
+    sql = ALLOWED_SQL.format(within=within.sql)
+    key: list[Any] = [packed.pk, COLLECTION]
+    arguments: list[tuple[list[int], list[str]]] = [
+        ([*range(0, 60, 2)], ids[20:]),  # some are in both, and some numbers are unused
+        ([*range(40)], []),
+        ([], ids),
+        ([], []),
+    ]
+    with acting(packed):
+        for numbers, recent in arguments * EXECUTIONS:
+            values = [*key, *within.parameters, numbers, IdArray(recent).array]
+            rows = fetch_allowed(collection, within, recent, np.array(numbers, dtype=np.int64))
+            assert sorted(rows) == sorted(fetch_all(sql, values))
+            assert bool(rows) == bool(numbers or recent)
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_nearest_documents(packed: Account, meaning: QueryVector, viewer: Viewer) -> None:
+    ids = list_ids(packed)
+    waiting = [UUID(pk) for pk in ids[30:]]
+    numbers = [*range(0, 60, 2)]
+    collection = Collection(account_id=packed.pk, name=COLLECTION)
+    within = build_allowed_objects(packed.pk, SearchRequest(query="tea", viewer=viewer))
+    sql = NEAREST_SQL.format(
+        within=within.sql, distance=meaning.distance_sql, model=meaning.model.pk
+    )
+    key: list[Any] = [packed.pk, COLLECTION]
+    values = [meaning.literal, *key, *within.parameters, *key, numbers, IdArray(waiting).array]
+    with acting(packed):
+        expected = dict(fetch_all(sql, values))
+        assert len(expected) > 3
+        for _ in range(EXECUTIONS):
+            best, allowed = reader_group_search._compare(  # noqa: SLF001
+                collection, meaning, within, numbers, waiting, 100
+            )
+            assert (best, allowed) == (expected, len(expected))
+            few, allowed = reader_group_search._compare(  # noqa: SLF001
+                collection, meaning, within, numbers, waiting, 3
+            )
+            assert list(few.values()) == sorted(expected.values(), reverse=True)[:3]
+            assert allowed == len(expected)

@@ -47,3 +47,20 @@ def test_constant_statements_are_prepared(packed: Account) -> None:
         assert f"FROM search_{table}" in prepared
     scores = [[(hit.entry.pk, hit.parts) for hit in each] for each in hits]
     assert scores == [scores[0]] * len(scores), "the same with every plan"
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_look_ups_of_reader_groups_are_prepared(packed: Account, viewer: Viewer) -> None:
+    for _ in range(2):
+        search(packed, viewer)
+    by_id = [each for each in list_prepared() if 'FROM "memory_memoryentry" WHERE id = ' in each]
+    for start in ("SELECT d.document::text, d.number", "SELECT d.document::text, n.distance"):
+        assert [each for each in by_id if each.strip().startswith(start)]
+
+
+def test_statements_for_other_viewers_are_not_prepared(packed: Account) -> None:
+    """They list memories: a plan for unknown values would be one for an average account."""
+    before = list_prepared()
+    for _ in range(3):
+        search(packed, Viewer(agent_id="helper"))
+    assert [each for each in list_prepared() - before if "memory_memoryentry" in each] == []
