@@ -23,6 +23,8 @@ from kmapp.search.word_search import load_weighted_terms, score_by_words
 from kmapp.text.terms import extract_terms
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.models.entry_input import NewEntry
+from memory.retrieval.candidates import EVIDENCE_TYPES, _load_surroundings
 from memory.retrieval.search import SearchRequest, build_allowed_objects
 from tests import makers
 
@@ -50,6 +52,21 @@ SELECT v.object_id::text, 1 - min(v.{distance}) FROM search_vector v
      UNION SELECT unnest(%s::uuid[]))
  GROUP BY v.object_id
 """
+EDGES_SQL = (
+    "FROM memory_memoryedge WHERE account_id = %s AND type = ANY (%s) "
+    "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
+)
+SURROUNDINGS_SQL = f"""
+WITH ids AS (
+  SELECT e.id FROM memory_memoryentry e
+   WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
+    SELECT unnest(%s::uuid[])
+    UNION SELECT src_id {EDGES_SQL} AND dst_id = ANY (%s::uuid[])
+    UNION SELECT dst_id {EDGES_SQL} AND src_id = ANY (%s::uuid[])))
+SELECT id::text, NULL FROM ids
+UNION ALL SELECT src_id::text, dst_id::text {EDGES_SQL}
+   AND src_id IN (SELECT id FROM ids) AND dst_id IN (SELECT id FROM ids)
+"""  # noqa: S608 - constants
 VIEWERS = [Viewer(), Viewer(user_id="ann"), Viewer(user_id="bob", agent_id="helper")]
 
 
@@ -167,3 +184,48 @@ def test_nearest_documents(packed: Account, meaning: QueryVector, viewer: Viewer
             )
             assert list(few.values()) == sorted(expected.values(), reverse=True)[:3]
             assert allowed == len(expected)
+
+
+@pytest.mark.parametrize("viewer", [*VIEWERS, Viewer(agent_id="helper")])
+def test_surroundings(packed: Account, viewer: Viewer) -> None:
+    """Neighbours of seeds in both directions, of which the viewer cannot see some."""
+    names = [f"{user}-{number}" for user in ("ann", "bob", "") for number in range(6)]
+    entries = [
+        NewEntry(
+            text=f"Note {name}.", client_id=name, user_id=name[:-2], metadata={"speaker": "Ann"}
+        )
+        for name in names
+    ]
+    pairs = [(number, (number * 5 + 7) % len(names)) for number in range(len(names))]
+    edges = [
+        makers.edge(kind, names[one], names[other])
+        for (one, other), kind in zip(
+            pairs, ("part_of", "derived_from", "mentions") * 6, strict=True
+        )
+        if one // 6 == other // 6 or 2 in (one // 6, other // 6)  # not between two users
+    ]
+    ids = [str(entry.pk) for entry in makers.write(packed, *entries, edges=edges)]
+    seeds, candidates = ids[::2], [*ids[:8], *list_ids(packed)[:9]]
+    within = build_allowed_objects(packed.pk, SearchRequest(query="tea", viewer=viewer))
+    condition = [packed.pk, list(EVIDENCE_TYPES)]
+    literal = IdArray(seeds).array
+    values = [
+        *(packed.pk, *within.parameters, IdArray(candidates).array),
+        *(*condition, literal, *condition, literal, *condition),
+    ]
+    with acting(packed):
+        rows = fetch_all(SURROUNDINGS_SQL.format(within=within.sql), values)
+        expected = {pk for pk, other in rows if other is None}
+        joined = {frozenset(row) for row in rows if row[1] is not None}
+        contents = {str(entry.pk): entry.content for entry in MemoryEntry.objects.of(packed)}
+        for _ in range(EXECUTIONS):
+            surroundings, adjacent, links = _load_surroundings(
+                packed.pk, within, candidates, [*seeds, *seeds]
+            )
+            assert surroundings.keys() == expected
+            for pk, (_run, text, *_) in surroundings.items():
+                assert text.removeprefix("Ann: ") == contents[pk]
+            assert {frozenset((pk, each)) for pk in links for each in links[pk]} == joined
+            assert adjacent == {}
+    assert expected
+    assert bool(joined) == (viewer == Viewer(user_id="ann"))

@@ -54,7 +54,11 @@ def test_look_ups_of_reader_groups_are_prepared(packed: Account, viewer: Viewer)
     for _ in range(2):
         search(packed, viewer)
     by_id = [each for each in list_prepared() if 'FROM "memory_memoryentry" WHERE id = ' in each]
-    for start in ("SELECT d.document::text, d.number", "SELECT d.document::text, n.distance"):
+    for start in (
+        "SELECT d.document::text, d.number",
+        "SELECT d.document::text, n.distance",
+        "WITH seeds",
+    ):
         assert [each for each in by_id if each.strip().startswith(start)]
 
 
