@@ -4,11 +4,13 @@ The product's functions run and their statements are captured. Each is then expl
 connection with the same values: as the app role, never prepared.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import count
 from time import perf_counter
 from typing import Any
 from uuid import UUID
@@ -62,6 +64,7 @@ class Scan:
     kind: str  # "Index Scan", "Seq Scan", …
     table: str
     index: str
+    condition: str  # by which the index is searched
 
 
 @contextmanager
@@ -198,12 +201,23 @@ def list_scans(statement: CapturedStatement, *, owner: bool = False) -> list[Sca
     return list(_walk_plan(plan["Plan"]))
 
 
+def list_generic_scans(statement: CapturedStatement) -> list[Scan]:
+    """Return how a plan for unknown values reads each table. Inside `acting`."""
+    numbers = count(1)
+    sql = re.sub("%s", lambda _: f"${next(numbers)}", statement.sql)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}")
+        [[[plan]]] = cursor.fetchall()
+    return list(_walk_plan(plan["Plan"]))
+
+
 def _walk_plan(node: dict[str, Any]) -> Iterator[Scan]:
     if "Relation Name" in node or "Index Name" in node:
         yield Scan(
             kind=node["Node Type"],
             table=node.get("Relation Name", ""),
             index=node.get("Index Name", ""),
+            condition=node.get("Index Cond", ""),
         )
     for below in node.get("Plans", ()):
         yield from _walk_plan(below)

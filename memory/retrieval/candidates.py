@@ -155,8 +155,8 @@ UNION ALL
 SELECT n.src_id::text, n.dst_id::text, n.type, NULL, n.weight, n.confidence, NULL, n.decay_rate,
   extract(epoch FROM now() - coalesce(n.last_activated_at, n.created_at))::float8 / 86400
 FROM fields f CROSS JOIN LATERAL (
-  SELECT * FROM memory_memoryedge WHERE {_EDGE_CONDITION_SQL} AND src_id = f.id
-     AND dst_id = ANY ((SELECT ids FROM entry_ids)::uuid[]) OFFSET 0) n
+  SELECT * FROM memory_memoryedge WHERE {_EDGE_CONDITION_SQL} AND src_id = f.id OFFSET 0) n
+WHERE n.dst_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
 """  # noqa: S608 - constants
 
 
