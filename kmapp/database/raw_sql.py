@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model
 
+from kmapp.database.psycopg_cursors import prepared_cursor
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -21,6 +23,13 @@ def fetch_all(
 ) -> list[Any]:
     """Return the rows of a statement, as tuples."""
     with connections[using].cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
+
+
+def fetch_prepared(statement: str, parameters: Sequence[Any]) -> list[Any]:
+    """Return the rows of a statement that this connection prepares; see `prepared_cursor`."""
+    with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kmapp.database.ids import IdText
-from kmapp.database.raw_sql import fetch_all
+from kmapp.database.raw_sql import fetch_prepared
 from kmapp.search.allowed_objects import Collection
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.query_vector import QueryVector
@@ -37,26 +37,27 @@ def load_exact_scores(
     object_ids = list(objects)
     cosines = {each: computed_cosines[each] for each in object_ids if each in computed_cosines}
     unknown_ids = [each for each in object_ids if each not in cosines]
-    with_clause, selects = "WITH these (ids) AS (SELECT %s::uuid[])", [_NUMBERS_SQL]
+    with_clause, selects = "WITH these (id) AS (SELECT unnest(%s::uuid[]))", [_NUMBERS_SQL]
     parameters: list[Any] = [IdArray(object_ids).array]
     query_parameters: list[Any] = [collection.account_id, collection.name]
     if meaning:
         with_clause += (
-            f", unknown (ids) AS (SELECT %s::uuid[]), query (v) AS (SELECT %s::{meaning.sql_type})"
+            ", unknown (id) AS (SELECT unnest(%s::uuid[])), "
+            f"query (v) AS (SELECT %s::{meaning.sql_type})"
         )
         parameters += [IdArray(unknown_ids).array, meaning.literal]
         for name, ids in {context_collection: "these", collection.name: "unknown"}.items():
             selects.append(
                 _COSINES_SQL.format(type=meaning.sql_type, model=meaning.model.pk, ids=ids)
             )
-            query_parameters += [collection.account_id, name]
+            query_parameters += [name, collection.account_id, name]
     values: dict[str, dict[IdText, float]] = {
         "": {},
         context_collection: {},
         collection.name: cosines,
     }
     statement = f"{with_clause} {' UNION ALL '.join(selects)}"
-    for name, each, value in fetch_all(statement, [*parameters, *query_parameters]):
+    for name, each, value in fetch_prepared(statement, [*parameters, *query_parameters]):
         if math.isfinite(value):
             values[name][each] = value
     numbers = {each: int(number) for each, number in values[""].items()}
@@ -70,15 +71,18 @@ def load_exact_scores(
 
 
 # Ids and the vector are sent once, because Postgres takes longer to parse them than to use them.
-# Ids are in a subquery, because Postgres estimates each element of a literal array while it plans.
-_NUMBERS_SQL = (
-    "SELECT '', document::text, number::float8 FROM search_indexeddocument "
-    "WHERE account_id = %s AND collection = %s AND number IS NOT NULL "
-    "AND document = ANY ((SELECT ids FROM these)::uuid[])"
-)
-_COSINES_SQL = (
-    "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM query)) "
-    "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
-    "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "
-    "GROUP BY collection, object_id"
-)
+# For the subqueries of each id, see `kmapp.database.psycopg_cursors`. Without IS NOT NULL inside,
+# because an index of all numbers of the account would match it. GROUP BY leaves out objects without
+# a vector.
+_NUMBERS_SQL = """
+SELECT '', o.id::text, d.number::float8 FROM these o CROSS JOIN LATERAL (
+  SELECT number FROM search_indexeddocument
+   WHERE account_id = %s AND collection = %s AND document = o.id OFFSET 0) d
+ WHERE d.number IS NOT NULL
+"""
+_COSINES_SQL = """
+SELECT %s::text, o.id::text, n.cosine FROM {ids} o CROSS JOIN LATERAL (
+  SELECT 1 - min(embedding::{type} <=> (SELECT v FROM query)) AS cosine FROM search_vector
+   WHERE account_id = %s AND model_id = {model:d} AND collection = %s AND state = 'READY'
+     AND object_id = o.id GROUP BY object_id OFFSET 0) n
+"""

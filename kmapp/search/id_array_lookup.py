@@ -17,11 +17,14 @@ from kmapp.database.ids import IdText
 
 
 class IdArray:
-    """Ids as an array literal of Postgres. Not iterable, because Django would inspect each id."""
+    """Ids as an array literal of Postgres. Not iterable, because Django would inspect each id.
+
+    psycopg takes longer to convert a list, also of numbers.
+    """
 
     __slots__ = ("array",)
 
-    def __init__(self, ids: Iterable[UUID | IdText]) -> None:
+    def __init__(self, ids: Iterable[UUID | IdText | int]) -> None:
         self.array = "{" + ",".join(map(str, ids)) + "}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kmapp.database.ids import IdText
 from kmapp.database.psycopg_cursors import binary_cursor
-from kmapp.database.raw_sql import fetch_all
+from kmapp.database.raw_sql import fetch_prepared
 from kmapp.search import nearest_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_array_lookup import IdArray
@@ -39,14 +39,19 @@ SELECT centre, NULL::bytea, ARRAY(
 UNION ALL
 SELECT NULL, CASE WHEN (SELECT sum(size) FROM packed) <= %s THEN codes END, NULL FROM packed
 """
+# For the subqueries of each key, see `kmapp.database.psycopg_cursors`. GROUP BY leaves out
+# documents without a vector.
 _COMPARE_SQL = """
-SELECT v.object_id::text, min(v.{distance}) AS distance, count(*) OVER ()
-  FROM (SELECT document FROM search_indexeddocument
-         WHERE account_id = %s AND collection = %s AND number = ANY (%s::int[])
+SELECT d.document::text, n.distance, count(*) OVER ()
+  FROM (SELECT p.document FROM unnest(%s::int[]) AS n (number) CROSS JOIN LATERAL (
+          SELECT document FROM search_indexeddocument
+           WHERE account_id = %s AND collection = %s AND number = n.number OFFSET 0) p
         UNION SELECT unnest(%s::uuid[])) d
-  JOIN search_vector v ON v.object_id = d.document
- WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model:d} AND v.state = 'READY'
-   AND d.document IN ({within}) GROUP BY v.object_id ORDER BY distance LIMIT %s
+ CROSS JOIN LATERAL (
+    SELECT min(v.{distance}) AS distance FROM search_vector v
+     WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model:d} AND v.state = 'READY'
+       AND v.object_id = d.document GROUP BY v.object_id OFFSET 0) n
+ WHERE {allowed} ORDER BY n.distance, d.document LIMIT %s
 """
 
 
@@ -70,7 +75,7 @@ def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> boo
 
 def load_reader_group_numbers(collection: Collection, within: AllowedObjects) -> Numbers:
     """Return the numbers of the packed documents of the reader groups, in no order."""
-    with binary_cursor() as cursor:
+    with binary_cursor(prepares=True) as cursor:
         cursor.execute(
             "SELECT numbers FROM search_packedreadergroup "
             "WHERE account_id = %s AND collection = %s AND reader_group = ANY (%s::text[])",
@@ -116,7 +121,7 @@ def _load_codes(
     """Return the codes of the reader groups, or None if there are none or too many."""
     key: list[Any] = [collection.account_id, collection.name]
     model = meaning.model.pk
-    with binary_cursor() as cursor:
+    with binary_cursor(prepares=True) as cursor:
         cursor.execute(
             _CODES_SQL,
             [
@@ -144,13 +149,15 @@ def _compare(
     """Return the nearest allowed documents with their cosines, and how many are allowed."""
     key: list[Any] = [collection.account_id, collection.name]
     statement = _COMPARE_SQL.format(
-        distance=meaning.distance_sql, model=meaning.model.pk, within=within.sql
+        distance=meaning.distance_sql,
+        model=meaning.model.pk,
+        allowed=within.build_condition("d.document"),
     )
-    rows = fetch_all(
+    rows = fetch_prepared(
         statement,
         [
-            *(meaning.literal, *key, numbers, IdArray(waiting).array),
-            *(*key, *within.parameters, limit),
+            *(IdArray(numbers).array, *key, IdArray(waiting).array),
+            *(meaning.literal, *key, *within.parameters, limit),
         ],
     )
     best = {pk: 1 - distance for pk, distance, _ in rows if math.isfinite(distance)}

@@ -7,8 +7,8 @@ from uuid import UUID
 from celery import shared_task
 
 from kmapp.accounts.for_each_account import run_for_each_account
-from kmapp.search.posting_packing import MIN_PACKED, list_unpacked, pack_recent, purge_removed
-from kmapp.search.vector_code_packing import list_uncoded, pack_codes
+from kmapp.search.posting_packing import list_unpacked, pack_recent, purge_removed
+from kmapp.search.vector_code_packing import MIN_CODED, list_uncoded, pack_codes
 
 
 @shared_task
@@ -20,7 +20,7 @@ def pack_postings() -> int:
 @shared_task
 def pack_vector_codes() -> int:
     """Pack the codes of all collections where many documents wait, and return their number."""
-    return _pack_collections(list_uncoded(MIN_PACKED), pack_codes)
+    return _pack_collections(list_uncoded(MIN_CODED), pack_codes)
 
 
 def _purge_and_pack(account_id: UUID, collection: str) -> int:

@@ -28,6 +28,9 @@ from kmapp.search.packed_array_tables import (
 from kmapp.search.posting_scores import BLOCK
 from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 
+# Documents of a collection that wait for codes; fewer are compared one by one, in every search of
+# their reader groups. Packing them rewrites one row for each group and block.
+MIN_CODED = 64
 MAX_CODED = 1_024  # documents of one transaction
 MIN_SAMPLE = 256  # vectors for a centre; the mean of fewer would disclose them
 MAX_SAMPLE = 2_000

@@ -1,10 +1,8 @@
 """Search by words: exact BM25 over packed postings and recent documents. Inside `acting`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from heapq import nlargest, nsmallest
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -13,12 +11,12 @@ from kmapp.database.ids import IdText
 from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search import bm25
+from kmapp.search.allowed_documents import MAX_CHECKED, fetch_allowed
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.common_terms import count_common_terms
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.posting_scores import (
     POSTING,
-    Numbers,
     Scores,
     find_best,
     find_containing_all,
@@ -37,18 +35,19 @@ from kmapp.search.scan_method_choice import (
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, per attempt
 CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
-MAX_CHECKED = 5_000  # documents that are checked one by one
 MIN_PREFIX_LENGTH = 3  # characters
 
 # In one statement, so that a document is either recent or packed.
 _POSTINGS_SQL = """
-SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::int
+SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::json
   FROM search_packedpostings
  WHERE account_id = %s AND collection = %s AND term = ANY (%s::text[]) GROUP BY term
 UNION ALL
-SELECT q.term, NULL, d.document::text, d.length, (d.terms->>q.term)::int
-  FROM search_indexeddocument d JOIN unnest(%s::text[]) AS q (term) ON d.terms ? q.term
- WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL
+SELECT NULL, NULL, d.document::text, d.length, (
+    SELECT json_object_agg(q.term, d.terms->q.term) FROM unnest(%s::text[]) AS q (term)
+     WHERE d.terms ? q.term)
+  FROM search_indexeddocument d
+ WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL AND d.terms ?| %s::text[]
 """
 # Each step is one probe of the index.
 _COMPLETE_SQL = """
@@ -77,7 +76,7 @@ class RecentDocument:
     """A document that is not packed, with the frequencies of the query's terms."""
 
     length: int
-    frequencies: dict[str, int] = field(default_factory=dict)
+    frequencies: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +120,13 @@ def _load_postings(
     key = (collection.account_id, collection.name)
     packed: dict[str, bytes] = {}
     recent: dict[IdText, RecentDocument] = {}
-    with binary_cursor() as cursor:
-        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key])
-        for term, postings, document, length, frequency in cursor.fetchall():
+    with binary_cursor(prepares=True) as cursor:
+        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key, terms])
+        for term, postings, document, length, frequencies in cursor.fetchall():
             if document is None:
                 packed[term] = postings
             else:
-                recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
+                recent[document] = RecentDocument(length, frequencies)
     return packed, recent
 
 
@@ -156,13 +155,13 @@ def find_best_by_words(
     for checked in checks if has_reader_groups else _plan_checks(collection, within, limit):
         if checked < len(scored):
             numbers = find_best(scores, checked)
-            allowed = _fetch_allowed(collection, within, recent.keys(), numbers)
+            allowed = fetch_allowed(collection, within, recent.keys(), numbers)
             best = _rank(allowed, scores, recent, limit)
             # Documents that are not checked have lower scores.
             if len(best) == limit and min(best.values()) >= scores[numbers].min():
                 return best
     is_list_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
-    allowed = _fetch_allowed(collection, within, recent.keys(), None if is_list_faster else scored)
+    allowed = fetch_allowed(collection, within, recent.keys(), None if is_list_faster else scored)
     return _rank(allowed, scores, recent, limit)
 
 
@@ -180,31 +179,6 @@ def _plan_checks(collection: Collection, within: AllowedObjects, limit: int) -> 
         return [factor * limit for factor in CHECKED_PER_RESULT]
     checked = EXPECTED_PER_RESULT * limit * documents // max(count, 1)
     return [checked] if checked < count else []
-
-
-def _fetch_allowed(
-    collection: Collection,
-    within: AllowedObjects,
-    recent: AbstractSet[IdText] | Sequence[IdText],
-    numbers: Numbers | None,
-) -> list[tuple[IdText, int | None]]:
-    """Return id and number of the allowed ones of these documents; of all allowed ones if None."""
-    conditions: dict[str, Any] = {}
-    if is_scan_faster(collection, within):
-        within = within.as_list or within
-    if numbers is not None:
-        if len(numbers):
-            conditions["d.number = ANY (%s::int[])"] = numbers.tolist()
-        if recent:
-            conditions["d.document = ANY (%s::uuid[])"] = IdArray(recent).array
-        if not conditions:
-            return []
-    return fetch_all(
-        "SELECT d.document::text, d.number FROM search_indexeddocument d "  # noqa: S608 - constants and a compiled queryset
-        f"WHERE d.account_id = %s AND d.collection = %s AND d.document IN ({within.sql}) "
-        f"AND ({' OR '.join(conditions) or 'true'})",
-        [collection.account_id, collection.name, *within.parameters, *conditions.values()],
-    )
 
 
 def _rank(
@@ -264,7 +238,7 @@ def find_with_all_terms(
     if packed.keys() >= set(required):
         numbers = find_containing_all(packed.values())[-MAX_CHECKED:]
     documents = [pk for pk, each in recent.items() if len(each.frequencies) == len(required)]
-    allowed = _fetch_allowed(collection, within, documents, numbers)
+    allowed = fetch_allowed(collection, within, documents, numbers)
     return nlargest(limit, (document for document, _ in allowed))
 
 

@@ -4,16 +4,20 @@ The product's functions run and their statements are captured. Each is then expl
 connection with the same values: as the app role, never prepared.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import count
+from time import perf_counter
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db import connection, connections
+from psycopg.pq.abc import PGresult
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -33,21 +37,26 @@ from memory.retrieval.list_agent_names import list_agent_names
 OURS = (
     "kmapp.search.",
     "memory.retrieval.candidates",
+    "memory.retrieval.result_rows",
     "memory.retrieval.run_neighbours",
+    "memory.retrieval.search",
     "memory.models",
 )
 # Helpers that send statements for their callers.
-SENDERS = frozenset({"_fetch_finite", "_fetch_allowed", "_load_postings"})
+SENDERS = frozenset({"_fetch_finite", "fetch_allowed", "_load_postings"})
 PAGE = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedStatement:
-    """A captured statement, and the function that sent it."""
+    """A captured statement, the function that sent it, and its result."""
 
     name: str
     sql: str
     parameters: Any
+    milliseconds: float = 0.0  # until the result is in this process
+    rows: int = 0
+    size: int = 0  # bytes of the values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,7 @@ class Scan:
     kind: str  # "Index Scan", "Seq Scan", …
     table: str
     index: str
+    condition: str  # by which the index is searched
 
 
 @contextmanager
@@ -62,13 +72,37 @@ def capture_statements(name: str | None = None) -> Iterator[list[CapturedStateme
     """Collect the SELECTs that are sent on the app role's connection."""
     statements: list[CapturedStatement] = []
 
-    def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
+    def listen(
+        execute: Callable[..., Any], sql: str, params: Any, many: object, context: Any
+    ) -> Any:
+        began = perf_counter()
+        result = execute(sql, params, many, context)
+        milliseconds = 1000 * (perf_counter() - began)
         if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
-            statements.append(CapturedStatement(name=name or _sender(), sql=sql, parameters=params))
-        return execute(sql, params, *rest)
+            rows, size = _measure_result(context["cursor"].cursor.pgresult)
+            statements.append(
+                CapturedStatement(
+                    name=name or _sender(),
+                    sql=sql,
+                    parameters=params,
+                    milliseconds=milliseconds,
+                    rows=rows,
+                    size=size,
+                )
+            )
+        return result
 
     with connection.execute_wrapper(listen):
         yield statements
+
+
+def _measure_result(result: PGresult | None) -> tuple[int, int]:
+    """Return the rows of a result, and the bytes of its values."""
+    if result is None:  # of a cursor on the server
+        return 0, 0
+    columns = range(result.nfields)
+    values = (result.get_value(row, each) for row in range(result.ntuples) for each in columns)
+    return result.ntuples, sum(len(value or b"") for value in values)
 
 
 def _sender() -> str:
@@ -151,10 +185,28 @@ def explain(statement: CapturedStatement, *, owner: bool = False) -> str:
         return "\n".join(row[0] for row in cursor.fetchall())
 
 
+def load_planning_time(statement: CapturedStatement) -> float:
+    """Return the milliseconds that PostgreSQL takes to plan a statement. Inside `acting`."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (SUMMARY, FORMAT JSON) {statement.sql}", statement.parameters)
+        [[[plan]]] = cursor.fetchall()
+    return float(plan["Planning Time"])
+
+
 def list_scans(statement: CapturedStatement, *, owner: bool = False) -> list[Scan]:
     """Return how the plan reads each table. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {statement.sql}", statement.parameters)
+        [[[plan]]] = cursor.fetchall()
+    return list(_walk_plan(plan["Plan"]))
+
+
+def list_generic_scans(statement: CapturedStatement) -> list[Scan]:
+    """Return how a plan for unknown values reads each table. Inside `acting`."""
+    numbers = count(1)
+    sql = re.sub("%s", lambda _: f"${next(numbers)}", statement.sql)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}")
         [[[plan]]] = cursor.fetchall()
     return list(_walk_plan(plan["Plan"]))
 
@@ -165,6 +217,7 @@ def _walk_plan(node: dict[str, Any]) -> Iterator[Scan]:
             kind=node["Node Type"],
             table=node.get("Relation Name", ""),
             index=node.get("Index Name", ""),
+            condition=node.get("Index Cond", ""),
         )
     for below in node.get("Plans", ()):
         yield from _walk_plan(below)

@@ -3,7 +3,7 @@
 Texts consist of invented words without a meaning. The same seed always gives the same entries.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -44,6 +44,8 @@ CHINESE_SHARE = 0.3  # of all texts
 RUN_LENGTH = 20
 IN_RUNS = 0.6  # of all entries
 ACCOUNT_WIDE = 0.15  # of those outside of runs
+SPEAKERS = ("Ann", "Bob")  # of runs, in turns
+MAX_AGE = 500_000  # minutes since the oldest entry was observed
 KINDS = ("fact", "preference", "event", "project_state", "summary", "procedure")
 STATUSES = ("active", "proposed", "forgotten")
 STATUS_SHARES = (0.96, 0.02, 0.02)
@@ -112,6 +114,19 @@ class Writer:
         ranks = self.rng.integers(20, VOCABULARY // 10, (number, 5))
         return [self._text(each, chinese=chinese) for each in ranks]
 
+    def add_dates(self, queries: Sequence[str]) -> list[str]:
+        """Return the queries, every third of the English ones with a speaker and a year.
+
+        The year is that of most entries, so that its term occurs in most of them.
+        """
+        year = (timezone.now() - timedelta(minutes=MAX_AGE // 2)).year
+        return [
+            f"{SPEAKERS[place % 2]}, {year}: {query}"
+            if query.isascii() and place % 3 == 0
+            else query
+            for place, query in enumerate(queries)
+        ]
+
     def _text(self, ranks: "NDArray[np.int64]", *, chinese: bool) -> str:
         if chinese:
             return "".join(vocabulary().chinese[ranks]) + "。"
@@ -155,7 +170,7 @@ class Population:
                 "visibility": Visibility.USER,
                 "kind": "event",
                 "status": Status.ACTIVE,
-                "slots": {"speaker": ("Ann", "Bob")[turn % 2]},
+                "slots": {"speaker": SPEAKERS[turn % 2]},
                 "observed_at": began + timedelta(minutes=turn),
             }
 
@@ -171,7 +186,7 @@ class Population:
             }
 
     def _some_time(self) -> Any:
-        return timezone.now() - timedelta(minutes=int(self.rng.integers(0, 500_000)))
+        return timezone.now() - timedelta(minutes=int(self.rng.integers(0, MAX_AGE)))
 
     def _entry(
         self, text: str, position: int, commit_id: UUID, values: dict[str, Any]

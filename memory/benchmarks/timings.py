@@ -34,7 +34,7 @@ from kmapp.search.reader_group_search import find_nearest_in_reader_groups
 from memory.actions.write_entries import write_batch
 from memory.benchmarks.query_plans import CapturedStatement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
-from memory.models import Viewer
+from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.candidates import MAX_PER_LIST
@@ -98,6 +98,17 @@ class WriteTimes:
     concurrent_rate: float  # single writes per second of all clients together
 
 
+@dataclass(frozen=True, kw_only=True)
+class BenchFigures:
+    """Timings of one account."""
+
+    embedding: Times
+    searches: Sequence[SearchTimes]
+    fresh: Times  # see `Bench.measure_fresh_searches`
+    dated: Times
+    writes: WriteTimes
+
+
 class CachedVectors:
     """An embedder that returns a given vector."""
 
@@ -153,6 +164,23 @@ class Bench:
             if turn < warm_up + MAX_EXHAUSTIVE:
                 figures.nearest.append(self._compute_recall(request, vector))
         return figures
+
+    def measure_fresh_searches(self, number: int, *, dated: bool = False) -> Times:
+        """Measure searches of random users, each with a query that nobody has used.
+
+        Nothing about the query is in a cache, except its vector. Those of `measure_searches` are of
+        three viewers, and repeat each query.
+        """
+        times, texts = Times(), self.draw_queries(number)
+        with acting(self.account):
+            rows = MemoryEntry.objects.of(self.account).exclude(user_id="").order_by("user_id")
+            users = list(rows.values_list("user_id", flat=True).distinct())
+        for text in self.writer.add_dates(texts) if dated else texts:
+            viewer = Viewer(user_id=users[int(self.writer.rng.integers(len(users)))])
+            request, vector = SearchRequest(query=text, viewer=viewer), self.draw_query_vector(text)
+            with times.timed():
+                search_with_vector(self.account.pk, request, vector)
+        return times
 
     def _compute_recall(self, request: SearchRequest, vector: QueryVector) -> tuple[float, float]:
         """Return the share of the 10 and of the 80 nearest vectors that a search gets."""
@@ -246,9 +274,7 @@ class Bench:
             cursor.execute("INSERT INTO perf_scratch VALUES (%s)", [text])
 
 
-def run_bench(
-    account: Account, number: int, report: Callable[[str], None]
-) -> tuple[Times, list[SearchTimes], WriteTimes]:
+def run_bench(account: Account, number: int, report: Callable[[str], None]) -> BenchFigures:
     """Measure embedding, searching and writing in one account."""
     bench = Bench(account)
     report("embedding …")
@@ -257,8 +283,13 @@ def run_bench(
     for name in VIEWERS:
         report(f"searching: {name} …")
         searches.append(bench.measure_searches(name, number))
+    report("searching: each query once …")
+    fresh = bench.measure_fresh_searches(number)
+    dated = bench.measure_fresh_searches(number, dated=True)
     report("writing …")
-    writing = bench.measure_writes(number)
+    writes = bench.measure_writes(number)
     with connections["owner"].cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS perf_scratch")
-    return embedding, searches, writing
+    return BenchFigures(
+        embedding=embedding, searches=searches, fresh=fresh, dated=dated, writes=writes
+    )

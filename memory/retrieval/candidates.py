@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.database.ids import IdText
+from kmapp.database.raw_sql import fetch_all, fetch_prepared
 from kmapp.search import bm25, reader_group_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.candidate_signals import MAX_FEATURE_CHARACTERS, Candidate, Query
@@ -122,38 +121,44 @@ def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Cand
 # Only recall uses derived edges to similar or mentioned memories. Here they would displace the
 # neighbours in runs, and similar memories match the query anyway.
 _EDGE_CONDITION_SQL = (
-    "account_id = %s AND type = ANY (%s) "
+    "account_id = %s AND type = ANY (%s::text[]) "
     "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 )
 # Raw SQL, because Django would take longer to build this query than PostgreSQL to run it. It
 # returns entries and then the edges between them, which have a value in the last column (days),
 # because a second query would take longer. Run names include the user: two users may use the same
-# name. The constraint one_edge_per_type sorts outgoing edges, so that the same ones are always
-# within the limit. No index sorts incoming edges: a topic may have very many.
+# name. For the subqueries of each key, see `kmapp.database.psycopg_cursors`; they also let the
+# edges of the best seeds come first. The constraint one_edge_per_type sorts the outgoing edges of a
+# seed, so that the same ones are always within the limit. No index sorts incoming edges: a topic
+# may have very many.
 _SURROUNDINGS_SQL = f"""
-WITH seeds (ids) AS (SELECT %s::uuid[]),
+WITH seeds (id) AS (SELECT unnest(%s::uuid[])),
+candidates (id) AS (
+  SELECT unnest(%s::uuid[])
+  UNION (SELECT n.id FROM seeds s CROSS JOIN LATERAL (
+    SELECT src_id AS id FROM memory_memoryedge
+     WHERE {_EDGE_CONDITION_SQL} AND dst_id = s.id OFFSET 0) n LIMIT %s)
+  UNION (SELECT n.id FROM seeds s CROSS JOIN LATERAL (
+    SELECT dst_id AS id FROM memory_memoryedge
+     WHERE {_EDGE_CONDITION_SQL} AND src_id = s.id ORDER BY dst_id OFFSET 0) n LIMIT %s)),
 fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
   SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
-    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)),
-    right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
+    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s::int)),
+    right(rtrim(e.content), 1) = ANY (%s::text[]), e.importance, e.salience, e.pinned,
     CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
       extract(epoch FROM now() - e.observed_at)::float8 / 86400
       / greatest({MIN_HALF_LIFE_DAYS}, e.half_life_days))) ELSE 1 END
-  FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
-    SELECT unnest(%s::uuid[])
-    UNION (SELECT src_id FROM memory_memoryedge
-      WHERE {_EDGE_CONDITION_SQL} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
-    UNION (SELECT dst_id FROM memory_memoryedge
-      WHERE {_EDGE_CONDITION_SQL} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[])
-      ORDER BY src_id, dst_id LIMIT %s))),
+  FROM candidates c CROSS JOIN LATERAL (
+    SELECT * FROM memory_memoryentry WHERE id = c.id OFFSET 0) e
+  WHERE e.account_id = %s AND {{allowed}}),
 entry_ids (ids) AS (SELECT array_agg(id) FROM fields)
 SELECT id::text, run, text, asks, importance, salience, pinned, fresh, NULL FROM fields
 UNION ALL
-SELECT src_id::text, dst_id::text, type, NULL, weight, confidence, NULL, decay_rate,
-  extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
-FROM memory_memoryedge WHERE {_EDGE_CONDITION_SQL}
-  AND src_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
-  AND dst_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
+SELECT n.src_id::text, n.dst_id::text, n.type, NULL, n.weight, n.confidence, NULL, n.decay_rate,
+  extract(epoch FROM now() - coalesce(n.last_activated_at, n.created_at))::float8 / 86400
+FROM fields f CROSS JOIN LATERAL (
+  SELECT * FROM memory_memoryedge WHERE {_EDGE_CONDITION_SQL} AND src_id = f.id OFFSET 0) n
+WHERE n.dst_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
 """  # noqa: S608 - constants
 
 
@@ -170,23 +175,27 @@ def _load_surroundings(
     """
     edges: tuple[Any, ...] = (account_id, list(EVIDENCE_TYPES))
     parameters: list[Any] = [
-        *(IdArray(seeds).array, MAX_FEATURE_CHARACTERS, list(QUESTION_MARKS), account_id),
-        *(*within.parameters, IdArray(candidate_ids).array),
-        *(*edges, MAX_NEIGHBOURS, *edges, MAX_NEIGHBOURS, *edges),
+        *(IdArray(dict.fromkeys(seeds)).array, IdArray(candidate_ids).array),
+        *(*edges, MAX_NEIGHBOURS, *edges, MAX_NEIGHBOURS),
+        *(MAX_FEATURE_CHARACTERS, list(QUESTION_MARKS), account_id, *within.parameters, *edges),
     ]
     surroundings: dict[IdText, Sequence[Any]] = {}
     adjacent, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
-    with connection.cursor() as cursor:
-        cursor.execute(_SURROUNDINGS_SQL.format(within=within.sql), parameters)
-        for each, *fields, days in cursor.fetchall():
-            if days is None:
-                surroundings[each] = fields
-                continue
-            other, edge_type, *_, weight, confidence, _, decay_rate = fields
-            for start, end in (each, other), (other, each):
-                if edge_type == EdgeType.NEXT:
-                    adjacent[start].append(end)
-                else:
-                    strength = compute_edge_strength(weight, confidence, decay_rate, days)
-                    links[start][end] = max(links[start].get(end, 0.0), strength)
+    statement = _SURROUNDINGS_SQL.format(allowed=within.build_condition("e.id"))
+    # Filters of other viewers list memories, and each has a text of its own.
+    if within.reader_groups is None:
+        rows = fetch_all(statement, parameters)
+    else:
+        rows = fetch_prepared(statement, parameters)
+    for each, *fields, days in rows:
+        if days is None:
+            surroundings[each] = fields
+            continue
+        other, edge_type, *_, weight, confidence, _, decay_rate = fields
+        for start, end in (each, other), (other, each):
+            if edge_type == EdgeType.NEXT:
+                adjacent[start].append(end)
+            else:
+                strength = compute_edge_strength(weight, confidence, decay_rate, days)
+                links[start][end] = max(links[start].get(end, 0.0), strength)
     return surroundings, adjacent, links

@@ -8,7 +8,8 @@ from kmapp.database.raw_sql import build_object, fetch_all, list_columns
 from kmapp.search.id_array_lookup import IdArray
 from memory.models import MemoryEntry
 
-# Raw SQL, because Django would take longer to build these queries than PostgreSQL to run them.
+# Raw SQL, because Django would take longer to build these queries than PostgreSQL to run them. Not
+# prepared: a prepared statement fails once a migration has changed the columns of its result.
 _ROWS_SQL = """
 SELECT {columns}, (SELECT verify_on_read FROM accounts_account WHERE id = %s){last_seal}
 FROM memory_memoryentry e WHERE e.account_id = %s AND e.id = ANY (%s::uuid[])

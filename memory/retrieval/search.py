@@ -32,12 +32,12 @@ from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.text.terms import chinese_share
 from memory.extraction.fact_resolution import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
-from memory.models.entries import list_reader_groups
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
 from memory.retrieval.candidates import collect_candidates
 from memory.retrieval.indexed_text import build_indexed_text
 from memory.retrieval.result_rows import load_rows
 from memory.retrieval.shadow_rankings import Shadow, push_observation
+from memory.retrieval.viewer_filters import build_viewer_filter
 
 DEFAULT_LIMIT = 10  # results
 # Signals from the context of a memory, not from its own text.
@@ -235,6 +235,8 @@ def build_allowed_objects(account_id: UUID, request: SearchRequest) -> AllowedOb
     is_long = len(request.tags) + len(request.kinds) > MAX_CACHED_VALUES
     if request.filters is not None or request.as_of or is_long:
         return AllowedObjects.from_queryset(filter_entries(account_id, request))
+    if not _is_narrow(request):
+        return build_viewer_filter(account_id, request.viewer)
     cacheable = replace(
         request, query="", limit=0, min_score=0.0, variant=DEFAULT_VARIANT, shadow=None
     )
@@ -246,12 +248,14 @@ def _build_cached_filter(account_id: UUID, request: SearchRequest) -> AllowedObj
     """Return the filter as SQL. Only its text is cached; rows are read each time."""
     allowed = AllowedObjects.from_queryset(filter_entries(account_id, request))
     parts = [AllowedObjects.from_queryset(each) for each in _list_parts(account_id, request)]
-    reader_groups = None if _is_narrow(request) else list_reader_groups(request.viewer)
-    return replace(allowed, as_list=AllowedObjects.from_parts(parts), reader_groups=reader_groups)
+    return replace(allowed, as_list=AllowedObjects.from_parts(parts))
 
 
 def _is_narrow(request: SearchRequest) -> bool:
-    """Return whether the request is for a part of what the viewer sees, or for more than that."""
+    """Return whether the request is for a part of what the viewer sees, or for more than that.
+
+    No reader groups contain just this.
+    """
     conditions = (request.kinds, request.tags, request.in_run, request.viewer.scope is not None)
     bounds = (request.observed_after, request.observed_before)
     return request.of_anyone or any(conditions) or any(bounds)

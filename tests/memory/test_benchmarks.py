@@ -1,11 +1,13 @@
 """The perf command, on small data."""
 
 import os
+import re
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.conf import settings
 from django.core.management import CommandError
@@ -13,6 +15,7 @@ from django.core.management import CommandError
 from kmapp.accounts.models import Account
 from memory.benchmarks import signing_rounds, verify_on_read_cost
 from memory.benchmarks.checkpoint_write_overhead import CheckpointCost
+from memory.benchmarks.synthetic_entries import Writer
 from tests import makers
 
 perf = partial(makers.run_command, "perf")
@@ -26,7 +29,29 @@ def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:
     assert page.read_text() == f"# Benchmarks\n\n{begin}\n\n{result.strip()}\n\n{end}{others}"
     rows = [line for line in result.splitlines() if line.startswith("| 400 |")]
     assert len(rows) == 4
+    lines = [line for line in result.splitlines() if line.startswith("- with 400 memories: ")]
+    assert ["; dated " in line for line in lines] == [True, False]
     assert "make bench" in result
+
+
+def test_dated_queries_have_a_speaker_and_a_year() -> None:
+    queries = ["One.", "Two.", "Three.", "四。", "五。", "六。", "七。"]
+    dated = Writer(np.random.default_rng(1)).add_dates(queries)
+    assert dated[1:] == queries[1:]
+    assert re.fullmatch(r"Ann, 20\d\d: One\.", dated[0])
+
+
+def test_statements_of_searches_are_measured_by_sender(committed: str) -> None:
+    heading, _, *rows = perf("statements", "--here", "--entries=100", "--number=2").splitlines()
+    assert heading == "| sender | a search | ms | of it planning | rows | bytes |"
+    cells = {row.split(" | ")[0].strip("| "): row.strip("| ").split(" | ")[1:] for row in rows}
+    for sender in ("load_surroundings", "load_exact_scores", "load_rows"):
+        number, execution, planning, row_count, size = cells[sender]
+        assert number == "1.00", sender
+        assert float(execution) > 0, sender
+        assert float(planning) > 0, sender
+        assert int(row_count.replace(",", "")) > 0, sender
+        assert int(size.replace(",", "")) > 0, sender
 
 
 def test_verify_fails_above_its_target(

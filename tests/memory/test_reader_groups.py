@@ -1,24 +1,17 @@
 """Searches read the packed data of the viewer's reader groups, with the same results as without."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from django.db import connection, connections
-from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
-from kmapp.search import (
-    nearest_search,
-    reader_group_search,
-    scan_method_choice,
-    vector_code_packing,
-)
+from kmapp.search import nearest_search, reader_group_search, vector_code_packing
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.models import CodeCentre, IndexedDocument, PackedCodes, PackedReaderGroup, Vector
 from kmapp.search.packed_array_tables import unpack_numbers
@@ -36,43 +29,11 @@ from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.retrieval.search import SearchRequest, build_allowed_objects
 from tests import makers
+from tests.memory.packed_index import pack_all
 
 LIMIT = 4
-SUBJECTS = [
-    *("Green tea", "Rain", "The night train to Basel", "Tax returns", "Cello lessons", "Cats"),
-    *("Vaccinations", "A leaking roof", "Chess", "Bread", "Passports", "The marathon"),
-]
 VIEWERS = [Viewer(), Viewer(user_id="ann"), Viewer(user_id="bob", agent_id="helper")]
 Status, Coding = MemoryEntry.Status, IndexedDocument.Coding
-
-
-@pytest.fixture(scope="module")
-def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Account:
-    """An account whose memories are of several reader groups and all packed."""
-    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
-        account = makers.account("Acme")
-        for user in ("ann", "bob", ""):
-            for subject in SUBJECTS:
-                makers.write(account, f"{subject}: what matters to {user or 'all'}.", user_id=user)
-        makers.settle()
-        pack_all(account)
-        return account
-
-
-@pytest.fixture
-def packed(packed_once: Account, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    monkeypatch.setattr(scan_method_choice, "SCAN_FACTOR", 0.0)  # no collection is small
-    monkeypatch.setattr(vector_code_packing, "MIN_SAMPLE", 1)
-    scan_method_choice.clear_query_caches()
-    yield packed_once
-    scan_method_choice.clear_query_caches()
-
-
-def pack_all(account: Account) -> None:
-    pack_recent(account.pk, COLLECTION, at_least=1)
-    pack_codes(account.pk, COLLECTION)
-    scan_method_choice.clear_query_caches()
 
 
 def list_packed_documents(account: Account, reader_group: str) -> set[str]:
@@ -242,7 +203,7 @@ def test_task_packs_collections_where_many_wait(
     pack_recent(packed.pk, COLLECTION, at_least=1)
     assert list_uncoded(1) == [(packed.pk, COLLECTION)]
     assert pack_vector_codes() == 0, "fewer than are worth it"
-    monkeypatch.setattr("kmapp.search.tasks.MIN_PACKED", 1)
+    monkeypatch.setattr("kmapp.search.tasks.MIN_CODED", 1)
     assert pack_vector_codes() == 1
     assert count_codes(packed) == 37
 

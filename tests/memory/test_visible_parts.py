@@ -3,19 +3,25 @@
 from itertools import product
 from typing import Any
 
+import pytest
+
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search import scan_method_choice
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.scan_method_choice import count_allowed
 from memory.models import MemoryEntry, Viewer
-from memory.models.entries import COLLECTION
+from memory.models.entries import COLLECTION, OWNER_IDS, list_reader_groups
 from memory.models.entry_input import NewEntry
-from memory.retrieval import search
-from memory.retrieval.search import SearchRequest, build_allowed_objects
+from memory.retrieval import search, viewer_filters
+from memory.retrieval.search import SearchRequest, build_allowed_objects, filter_entries
 from tests import makers
 
 NAMES = ("user_id", "agent_id", "run_id")
+ALL_NAMES = [
+    [name for name, is_used in zip(OWNER_IDS, each, strict=True) if is_used]
+    for each in product((False, True), repeat=len(OWNER_IDS))
+]
 
 
 def test_parts_are_disjoint_and_complete(acme: Account) -> None:
@@ -38,6 +44,31 @@ def test_parts_are_disjoint_and_complete(acme: Account) -> None:
             assert set(listed) == visible, owner
             sizes.add(len(visible))
     assert len(sizes) > 3, "the viewers see different memories"
+
+
+@pytest.mark.parametrize("names", ALL_NAMES, ids=lambda names: ",".join(names) or "none")
+def test_compiled_filter_is_that_of_the_viewer(acme: Account, names: list[str]) -> None:
+    """Values that occur more than once, in the condition or as an id, stay in their places."""
+    for values in (("ann", "shop", "web", "run-1"), ("active", "account", "active", "account")):
+        viewer = Viewer(**dict(zip(names, values, strict=False)))
+        request = SearchRequest(query="tea", viewer=viewer)
+        allowed = build_allowed_objects(acme.pk, request)
+        expected = AllowedObjects.from_queryset(filter_entries(acme.pk, request))
+        assert (allowed.sql, list(allowed.parameters)) == (expected.sql, list(expected.parameters))
+        rows = MemoryEntry.objects.of(acme).current()
+        parts = [AllowedObjects.from_queryset(each) for each in rows.visible_parts(viewer)]
+        assert allowed.as_list == AllowedObjects.from_parts(parts)
+        assert allowed.reader_groups == list_reader_groups(viewer)
+
+
+def test_filter_is_compiled_once_for_all_viewers(acme: Account, rival: Account) -> None:
+    compiled = viewer_filters._compile_filter  # noqa: SLF001
+    compiled.cache_clear()
+    for account, user in ((acme, "ann"), (acme, "bob"), (rival, "ann")):
+        request = SearchRequest(query="tea", viewer=Viewer(user_id=user))
+        assert user in build_allowed_objects(account.pk, request).parameters
+        assert account.pk in build_allowed_objects(account.pk, request).parameters
+    assert compiled.cache_info().misses == 1
 
 
 def test_caches_hold_no_long_conditions(acme: Account) -> None:

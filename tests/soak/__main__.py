@@ -126,7 +126,7 @@ def describe_run(there: Deployment, clients: SoakClients, memory: Sequence[float
         f"Processes killed, by program: {kills}. Responses, by status: {answers}; writers "
         "repeated requests that got none or a 503. "
         f"Imports repeated: {clients.importer.repeats}. Memory of all processes: "
-        f"{min(memory):,.0f} to {max(memory):,.0f} MB (PSS)."
+        f"{min(memory):,.0f} to {max(memory):,.0f} MB (PSS, without shared buffers)."
     )
 
 

@@ -96,7 +96,10 @@ class Deployment:
         return name
 
     def memory(self) -> float:
-        """Return the memory of all processes in MB (PSS)."""
+        """Return the memory of all processes in MB (PSS), without PostgreSQL's shared buffers.
+
+        These fill up to their limit, which depends on the machine.
+        """
         pids = [pid for processes in self.programs().values() for pid in processes]
         return sum(map(pss, pids)) / 1024
 
@@ -119,12 +122,13 @@ def _list_descendants(children_of: dict[int, list[int]], pid: int) -> Iterator[i
 
 
 def pss(pid: int) -> int:
-    """Return the PSS in kB, or 0 for a process that has ended."""
+    """Return the PSS without shared memory in kB, or 0 for a process that has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    sizes = {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith("Pss")}
+    return sizes.get("Pss:", 0) - sizes.get("Pss_Shmem:", 0)
 
 
 @contextmanager

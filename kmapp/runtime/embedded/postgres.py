@@ -28,6 +28,11 @@ from kmapp.runtime.embedded.interrupted_recovery import (
     finish_interrupted_swap,
     require_no_set_aside_data,
 )
+from kmapp.runtime.embedded.postgres_memory import (
+    build_cache_settings,
+    build_index_settings,
+    measure_machine,
+)
 from kmapp.runtime.embedded.wal_archive import (
     build_archive_settings,
     get_cluster_folder,
@@ -39,7 +44,7 @@ UNPRIVILEGED = "nobody"
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "60",
-    "shared_buffers": "256MB",
+    "shared_buffers": "256MB",  # of tests; see `postgres_memory`, also for effective_cache_size
     "work_mem": "16MB",
     "autovacuum_work_mem": "256MB",  # by default as much as an index build
     "effective_cache_size": "1GB",
@@ -60,9 +65,6 @@ SETTINGS = {
     "log_error_verbosity": "terse",
 }
 PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # the cluster must not depend on the caller's shell
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Postgres creates it
-MEGABYTE = 2**20
-INDEX_MEMORY = (256, 2048)  # megabytes for an index build: at least, at most
 # After a crash, the server first replays its log, up to `max_wal_size`, and from the start if it is
 # stopped meanwhile.
 RECOVERY_SECONDS = 900.0
@@ -74,7 +76,8 @@ class Postgres(EmbeddedServer):
     data: Path
     sockets: Path
     log: Path
-    durable: bool = True  # False for tests: a power cut may lose everything
+    # False for tests: a power cut may lose everything, and the cache stays small.
+    durable: bool = True
     archive: Path | None = None  # folder for point-in-time recovery
     extra_settings: Mapping[str, str] = field(default_factory=dict)  # of this start only
     account: str = field(init=False, default="")
@@ -104,11 +107,9 @@ class Postgres(EmbeddedServer):
             self._make_archive(self.archive)
 
     def program(self) -> Program:
-        settings = (
-            SETTINGS
-            | build_index_settings(*_measure_machine())
-            | ({} if self.durable else NOT_DURABLE)
-        )
+        machine = measure_machine()
+        settings = SETTINGS | build_index_settings(machine)
+        settings |= build_cache_settings(machine) if self.durable else NOT_DURABLE
         settings["unix_socket_directories"] = str(self.sockets)
         data = self.data.resolve()
         if self.archive:
@@ -254,27 +255,6 @@ class Postgres(EmbeddedServer):
     def _change_owner(self, path: Path) -> None:
         if self.account:
             os.chown(path, *get_account_ids(self.account), follow_symlinks=False)
-
-
-def build_index_settings(memory: int, shared: int, processors: int) -> dict[str, str]:
-    """Return the settings of index builds for so many megabytes of memory and shared memory.
-
-    An HNSW index that does not fit into the memory of its build takes many times as long. Parallel
-    builds have this memory in /dev/shm, which is small in many containers.
-    """
-    minimum, maximum = INDEX_MEMORY
-    build = max(minimum, min(memory // 8, maximum))
-    return {
-        "maintenance_work_mem": f"{build}MB",
-        "max_parallel_maintenance_workers": str(processors - 1 if shared > 2 * build else 0),
-    }
-
-
-def _measure_machine() -> tuple[int, int, int]:
-    """Return the megabytes of memory and of free shared memory, and the number of processors."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    shared = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.exists() else 0
-    return memory // MEGABYTE, shared // MEGABYTE, os.cpu_count() or 1
 
 
 def _get_owner(data: Path) -> str:

@@ -14,7 +14,13 @@ from kmapp.management.argument_types import parse_count
 from kmapp.management.benchmark import describe_origin, run_on_temporary_servers, write_section
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
-from memory.benchmarks import query_plans, signing_rounds, timing_report, verify_on_read_cost
+from memory.benchmarks import (
+    query_plans,
+    signing_rounds,
+    statement_times,
+    timing_report,
+    verify_on_read_cost,
+)
 from memory.benchmarks.checkpoint_write_overhead import measure_checkpoint_cost
 from memory.benchmarks.embedding_jobs import measure_embedding_jobs
 from memory.benchmarks.review_session import format_figures, measure_review_session
@@ -48,6 +54,10 @@ class Command(BaseCommand):
         measuring.add_argument(
             "--number", type=parse_count, default=300, help="number of searches of each kind"
         )
+        timing = verbs.add_parser("statements", help="measure the statements of searches")
+        timing.add_argument("--entries", type=int, default=10_000, help="number of memories")
+        timing.add_argument("--number", type=parse_count, default=100, help="number of searches")
+        timing.add_argument("--user", default="", help="search with this user_id")
         clearing = verbs.add_parser("review", help="measure a reviewer clearing the queue")
         clearing.add_argument(
             "--entries", type=int, default=50_000, help="number of other memories"
@@ -67,9 +77,9 @@ class Command(BaseCommand):
         )
         for verb in (measuring, signing, verifying):
             verb.add_argument("--out", type=Path, help="write the figures to this page")
-        for verb in (seeding, measuring, clearing, signing, verifying, embedding):
+        for verb in (seeding, measuring, timing, clearing, signing, verifying, embedding):
             verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        for verb in (measuring, clearing, signing, verifying, embedding):
+        for verb in (measuring, timing, clearing, signing, verifying, embedding):
             verb.add_argument(
                 "--here",
                 action="store_true",
@@ -112,6 +122,13 @@ class Command(BaseCommand):
         self._publish(timing_report.render_section(origin, figures), options)
         if whole:
             raise CommandError("\n".join(whole))
+
+    def statements(self, **options: Any) -> None:
+        account, number = self._seed_large_account(options), options["number"]
+        viewer = Viewer(user_id=options["user"])
+        by_sender = statement_times.measure_statements(account, viewer, number)
+        for line in statement_times.render_lines(by_sender, number):
+            self.stdout.write(line)
 
     def review(self, **options: Any) -> None:
         result = measure_review_session(self._seed_large_account(options), options["number"])
