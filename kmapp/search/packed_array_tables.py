@@ -86,8 +86,8 @@ class ArrayTable:
         )
 
 
-def unpack_numbers(packed: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(packed, dtype=NUMBER)["number"].astype(np.int64)
+def unpack_numbers(packed: bytes) -> NDArray[np.uint32]:
+    return np.frombuffer(packed, dtype=NUMBER)["number"].astype(np.uint32)
 
 
 def build_lock_name(account_id: UUID, collection: str) -> str:

@@ -17,7 +17,7 @@ from kmapp.search import nearest_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.packed_array_tables import unpack_numbers
-from kmapp.search.posting_scores import Numbers
+from kmapp.search.posting_scores import PackedNumbers
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.scan_method_choice import compute_scan_limit, load_statistics
 from kmapp.search.vector_codes import Coder
@@ -68,7 +68,9 @@ def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> boo
     )
 
 
-def load_reader_group_numbers(collection: Collection, within: AllowedObjects) -> Numbers:
+def load_reader_group_numbers(
+    collection: Collection, within: AllowedObjects
+) -> list[PackedNumbers]:
     """Return the numbers of the packed documents of the reader groups, in no order."""
     with binary_cursor() as cursor:
         cursor.execute(
@@ -76,7 +78,7 @@ def load_reader_group_numbers(collection: Collection, within: AllowedObjects) ->
             "WHERE account_id = %s AND collection = %s AND reader_group = ANY (%s::text[])",
             [collection.account_id, collection.name, list(within.reader_groups or ())],
         )
-        return unpack_numbers(b"".join(numbers for (numbers,) in cursor.fetchall()))
+        return [unpack_numbers(numbers) for (numbers,) in cursor.fetchall()]
 
 
 def find_nearest_in_reader_groups(

@@ -17,14 +17,15 @@ from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.common_terms import count_common_terms
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.posting_scores import (
-    POSTING,
+    DocumentScores,
     Numbers,
-    Scores,
+    Postings,
+    build_mask,
     find_best,
     find_containing_all,
-    keep_documents,
     match_documents,
     score_documents,
+    unpack,
 )
 from kmapp.search.reader_group_search import can_use_reader_groups, load_reader_group_numbers
 from kmapp.search.scan_method_choice import (
@@ -86,7 +87,7 @@ class WeightedTerms:
 
     idf: Mapping[str, float]  # rarest first
     average_length: float
-    packed: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    packed: Mapping[str, Postings] = field(default_factory=dict, repr=False, compare=False)
     recent: Mapping[IdText, RecentDocument] = field(default_factory=dict, repr=False)
     common_idf: Mapping[str, float] = field(default_factory=dict)  # of terms that are not searched
 
@@ -97,7 +98,7 @@ def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> Weighte
     distinct = list(dict.fromkeys(terms))
     common = count_common_terms(collection, distinct)
     packed, recent = _load_postings(collection, [each for each in distinct if each not in common])
-    counts = {term: len(packed.get(term, b"")) // POSTING.itemsize for term in distinct} | common
+    counts = {term: len(packed.get(term, ())) for term in distinct} | common
     for each in recent.values():
         for term in each.frequencies:
             counts[term] += 1
@@ -117,15 +118,15 @@ def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> Weighte
 
 def _load_postings(
     collection: Collection, terms: list[str]
-) -> tuple[dict[str, bytes], dict[IdText, RecentDocument]]:
+) -> tuple[dict[str, Postings], dict[IdText, RecentDocument]]:
     key = (collection.account_id, collection.name)
-    packed: dict[str, bytes] = {}
+    packed: dict[str, Postings] = {}
     recent: dict[IdText, RecentDocument] = {}
     with binary_cursor() as cursor:
         cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key])
         for term, postings, document, length, frequency in cursor.fetchall():
             if document is None:
-                packed[term] = postings
+                packed[term] = unpack(postings)
             else:
                 recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
     return packed, recent
@@ -136,33 +137,34 @@ def find_best_by_words(
 ) -> dict[IdText, float]:
     """Return the documents with the highest BM25 scores, best first.
 
-    All documents with one of the words are scored. The best of the viewer's reader groups are
-    checked against `within`, and more of them if too few pass.
+    All documents with one of the words are scored, or those of the viewer's reader groups. The best
+    are checked against `within`, and more of them if too few pass.
     """
     average = max(words.average_length, 1.0)
-    scores = score_documents(words.packed, words.idf, average)
     recent = {
         document: score
         for document, each in words.recent.items()
         if (score := bm25.score(words.idf, each.frequencies, each.length, average))
     }
+    among = None
     if has_reader_groups := can_use_reader_groups(collection, within):
-        scores = keep_documents(scores, load_reader_group_numbers(collection, within))
+        among = build_mask(load_reader_group_numbers(collection, within))
         within = replace(within, as_list=None)  # documents are checked by number, not listed
-    scored = np.flatnonzero(scores)
-    if not recent and not len(scored):
+    scores = score_documents(words.packed, words.idf, average, among)
+    if not recent and not len(scores):
         return {}
     checks = [each * limit for each in CHECKED_OF_GROUPS]
     for checked in checks if has_reader_groups else _plan_checks(collection, within, limit):
-        if checked < len(scored):
-            numbers = find_best(scores, checked)
-            allowed = _fetch_allowed(collection, within, recent.keys(), numbers)
-            best = _rank(allowed, scores, recent, limit)
+        if checked < len(scores):
+            first = find_best(scores, checked)
+            allowed = _fetch_allowed(collection, within, recent.keys(), first.numbers)
+            best = _rank(allowed, first, recent, limit)
             # Documents that are not checked have lower scores.
-            if len(best) == limit and min(best.values()) >= scores[numbers].min():
+            if len(best) == limit and min(best.values()) >= first.scores.min():
                 return best
-    is_list_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
-    allowed = _fetch_allowed(collection, within, recent.keys(), None if is_list_faster else scored)
+    is_list_faster = len(scores) > MAX_CHECKED and is_scan_faster(collection, within)
+    numbers = None if is_list_faster else scores.numbers
+    allowed = _fetch_allowed(collection, within, recent.keys(), numbers)
     return _rank(allowed, scores, recent, limit)
 
 
@@ -208,18 +210,16 @@ def _fetch_allowed(
 
 
 def _rank(
-    allowed: Iterable[tuple[IdText, int | None]],
-    scores: Scores,
+    allowed: Sequence[tuple[IdText, int | None]],
+    scores: DocumentScores,
     recent: Mapping[IdText, float],
     limit: int,
 ) -> dict[IdText, float]:
     """Return the best of these documents; those with equal scores in the order of their ids."""
+    packed = scores.look_up([-1 if number is None else number for _, number in allowed])
     ranked = []
-    for document, number in allowed:
-        score = recent.get(document, 0.0)
-        if not score and number is not None and number < len(scores):
-            score = float(scores[number])
-        if score:
+    for (document, _), packed_score in zip(allowed, packed, strict=True):
+        if score := recent.get(document) or packed_score:
             ranked.append((-score, document))
     return {document: -score for score, document in nsmallest(limit, ranked)}
 
