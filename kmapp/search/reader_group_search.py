@@ -20,7 +20,7 @@ from kmapp.search.packed_array_tables import unpack_numbers
 from kmapp.search.posting_scores import PackedNumbers
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.scan_method_choice import compute_scan_limit, load_statistics
-from kmapp.search.vector_codes import Coder
+from kmapp.search.vector_codes import Coder, Codes, unpack_codes
 
 MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
@@ -54,7 +54,7 @@ class _PackedCodes(NamedTuple):
     """The codes of a viewer's reader groups, and the documents that wait for theirs."""
 
     coder: Coder
-    codes: list[bytes]
+    codes: list[Codes]
     waiting: list[UUID]
 
 
@@ -102,12 +102,11 @@ def _find_nearest_by_codes(
     packed = _load_codes(collection, meaning, list(within.reader_groups or ()))
     if packed is None:
         return None
-    query, size = meaning.as_array(), sum(map(len, packed.codes))
+    query, count = meaning.as_array(), sum(map(len, packed.codes))
     for factor in COMPARED_PER_RESULT:
         numbers = packed.coder.find_nearest(packed.codes, query, factor * limit)
         best, allowed = _compare(collection, meaning, within, numbers, packed.waiting, limit)
-        is_everything = factor * limit * packed.coder.type.itemsize >= size
-        if is_everything or allowed >= ALLOWED_PER_RESULT * limit:
+        if factor * limit >= count or allowed >= ALLOWED_PER_RESULT * limit:
             return best
     return None
 
@@ -128,9 +127,10 @@ def _load_codes(
             ],
         )
         rows = cursor.fetchall()
-    codes = [packed for centre, packed, _ in rows if centre is None]
+    arrays = [packed for centre, packed, _ in rows if centre is None]
     for centre, _, waiting in rows:
-        if centre and codes and None not in codes and len(waiting) <= MAX_WAITING:
+        if centre and arrays and None not in arrays and len(waiting) <= MAX_WAITING:
+            codes = [unpack_codes(each, meaning.model.dimensions) for each in arrays]
             return _PackedCodes(Coder(np.frombuffer(centre, dtype="<f4")), codes, waiting)
     return None
 
