@@ -5,6 +5,7 @@ of 768, so all vectors of a reader group are read at once. The nearest are chose
 the number of different bits, then by the product of the query with the signs, which is more exact.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 WORD = 8  # bytes; the length of a code is a multiple of it
 PRODUCTS_PER_RESULT = 4  # codes with the fewest different bits whose product is computed
+WIDENED_FROM = 80_000  # codes; of more of them, more products are computed
 CHUNK = 32_768  # codes that are compared at a time, so that results stay in the processor's cache
 
 Vectors: TypeAlias = NDArray[np.float32]
@@ -71,7 +73,8 @@ class Coder:
         """
         encoded = unpack_codes(self.encode([0], query[np.newaxis]), len(self.centre)).words[:, 0]
         differences = [_count_differences(each.words, encoded) for each in codes]
-        threshold = _choose_threshold(differences, PRODUCTS_PER_RESULT * limit)
+        products = count_products(sum(map(len, codes)), limit)
+        threshold = _choose_threshold(differences, products)
         places = [np.flatnonzero(each <= threshold) for each in differences]
         numbers = np.concatenate(
             [each.numbers[own] for each, own in zip(codes, places, strict=True)]
@@ -92,6 +95,14 @@ class Coder:
         products = bits.astype(np.float32) @ relative.reshape(size, 8).T  # of each byte, by place
         sums: Vectors = products[codes, np.arange(size)].sum(axis=1)
         return sums
+
+
+def count_products(codes: int, limit: int) -> int:
+    """Return for how many of so many codes the product is computed.
+
+    A fixed number is a smaller share of more codes, and contains fewer of the nearest vectors.
+    """
+    return int(PRODUCTS_PER_RESULT * limit * math.sqrt(max(1.0, codes / WIDENED_FROM)))
 
 
 def _count_differences(words: Words, encoded: NDArray[np.uint64]) -> NDArray[np.uint16]:

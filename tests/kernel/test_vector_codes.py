@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.search import vector_codes
-from kmapp.search.vector_codes import Coder, Vectors, unpack_codes
+from kmapp.search.vector_codes import Coder, Vectors, count_products, unpack_codes
 
 
 def choose_one_by_one(coder: Coder, packed: bytes, query: Vectors, limit: int) -> set[int]:
@@ -16,7 +15,7 @@ def choose_one_by_one(coder: Coder, packed: bytes, query: Vectors, limit: int) -
         for code in np.frombuffer(packed, dtype=coder.type)
     }
     different = {pk: int((bits != (query > coder.centre)).sum()) for pk, bits in signs.items()}
-    threshold = sorted(different.values())[: vector_codes.PRODUCTS_PER_RESULT * limit][-1]
+    threshold = sorted(different.values())[: count_products(len(signs), limit)][-1]
     products = {
         pk: float((query - coder.centre)[signs[pk]].sum())
         for pk, count in different.items()
@@ -51,3 +50,8 @@ def test_codes_in_parts_choose_the_same_documents(
     chosen = coder.find_nearest([unpack_codes(each, dimensions) for each in packed], query, limit)
     assert len(chosen) >= min(limit, count)
     assert set(chosen) == choose_one_by_one(coder, b"".join(packed), query, limit)
+
+
+def test_more_products_are_computed_of_many_codes() -> None:
+    assert count_products(0, 320) == count_products(80_000, 320) == 1_280
+    assert count_products(320_000, 320) == 2 * 1_280
