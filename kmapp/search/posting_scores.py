@@ -34,6 +34,10 @@ class Postings:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def columns(self) -> "tuple[PackedNumbers, NDArray[np.uint16], NDArray[np.uint16]]":
+        return (self.numbers, self.lengths, self.frequencies)
+
     def select(self, places: NDArray[np.intp]) -> Self:
         return type(self)(
             self.numbers.take(places), self.lengths.take(places), self.frequencies.take(places)

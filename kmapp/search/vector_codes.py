@@ -35,6 +35,10 @@ class Codes:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def columns(self) -> "tuple[NDArray[np.uint32], Words]":
+        return (self.numbers, self.words)
+
 
 def build_code_type(dimensions: int) -> "np.dtype[np.void]":
     """Return the type of one code in an array: the number of its document, and its bits."""
@@ -43,9 +47,10 @@ def build_code_type(dimensions: int) -> "np.dtype[np.void]":
 
 
 def unpack_codes(packed: bytes, dimensions: int) -> Codes:
-    items = np.frombuffer(packed, dtype=build_code_type(dimensions))
-    words = np.ascontiguousarray(items["bits"]).view(np.uint64)
-    return Codes(items["number"].astype(np.uint32), np.ascontiguousarray(words.T))
+    size = build_code_type(dimensions)["bits"].itemsize
+    code = np.dtype([("number", ">u4"), ("words", np.uint64, (size // WORD,))])
+    items = np.frombuffer(packed, dtype=code)
+    return Codes(items["number"].astype(np.uint32), items["words"].T.copy())
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,10 @@ from kmapp.search import bm25
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.common_terms import count_common_terms
 from kmapp.search.id_array_lookup import IdArray
+from kmapp.search.packed_array_reads import ArrayFormat, ArrayRead
+from kmapp.search.packed_array_tables import POSTINGS
 from kmapp.search.posting_scores import (
+    POSTING,
     DocumentScores,
     Numbers,
     Postings,
@@ -40,14 +43,13 @@ CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader gro
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MAX_CHECKED = 5_000  # documents that are checked one by one
 MIN_PREFIX_LENGTH = 3  # characters
+POSTING_ARRAYS = ArrayFormat(POSTINGS, POSTING.itemsize, lambda packed: unpack(packed).columns)
 
 # In one statement, so that a document is either recent or packed.
 _POSTINGS_SQL = """
-SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::int
-  FROM search_packedpostings
- WHERE account_id = %s AND collection = %s AND term = ANY (%s::text[]) GROUP BY term
+SELECT packed.*, NULL::text, NULL::int, NULL::int FROM ({packed}) packed
 UNION ALL
-SELECT q.term, NULL, d.document::text, d.length, (d.terms->>q.term)::int
+SELECT q.term, NULL, NULL, NULL, d.document::text, d.length, (d.terms->>q.term)::int
   FROM search_indexeddocument d JOIN unnest(%s::text[]) AS q (term) ON d.terms ? q.term
  WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL
 """
@@ -120,16 +122,17 @@ def _load_postings(
     collection: Collection, terms: list[str]
 ) -> tuple[dict[str, Postings], dict[IdText, RecentDocument]]:
     key = (collection.account_id, collection.name)
-    packed: dict[str, Postings] = {}
-    recent: dict[IdText, RecentDocument] = {}
+    read = ArrayRead(POSTING_ARRAYS, key, terms)
     with binary_cursor() as cursor:
-        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key])
-        for term, postings, document, length, frequency in cursor.fetchall():
-            if document is None:
-                packed[term] = unpack(postings)
-            else:
-                recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
-    return packed, recent
+        statement = _POSTINGS_SQL.format(packed=read.sql)
+        cursor.execute(statement, [*read.parameters, terms, *key])
+        rows = cursor.fetchall()
+    arrays = read.finish(row[:4] for row in rows if row[4] is None)
+    recent: dict[IdText, RecentDocument] = {}
+    for term, *_, document, length, frequency in rows:
+        if document is not None:
+            recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
+    return {term: Postings(*columns) for term, columns in arrays.items()}, recent
 
 
 def find_best_by_words(
