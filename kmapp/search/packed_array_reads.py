@@ -101,7 +101,7 @@ class ArrayRead:
         limit: SizeLimit | None = None,
     ) -> None:
         self.format, self.key, self.limit = array_format, key, limit
-        self.names = list(names)
+        self.names = list(dict.fromkeys(names))
         self._cached = self._find_cached()
 
     @property
@@ -140,7 +140,7 @@ class ArrayRead:
         """
         arrays, outcomes = dict[str, Columns](), Tally[str]()
         for name, directory, content, is_committed in rows:
-            cached = self._cached[name]
+            cached = self._cached.pop(name)
             array = cached
             if cached is None or cached.directory != directory:
                 array = self._update(cached, directory, content or b"")
@@ -151,7 +151,14 @@ class ArrayRead:
                 outcomes["cached" if array is cached else "changed" if cached else "loaded"] += 1
         for outcome, count in outcomes.items():
             _counters[outcome].inc(count)
+        self._discard_missing()
         return arrays
+
+    def _discard_missing(self) -> None:
+        """Remove the cached arrays that have no row any more."""
+        missing = [array for array in self._cached.values() if array]
+        if missing:
+            array_cache.discard(lambda array: array in missing)
 
     def _find_cached(self) -> dict[str, CachedArray | None]:
         return {name: array_cache.get_current(self._build_key(name)) for name in self.names}
