@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -34,8 +34,6 @@ ARRAYS = Counter(
 )
 # Changed: only the changed blocks are loaded. The series exist from the start.
 _counters = {each: ARRAYS.labels(each) for each in ("cached", "changed", "loaded")}
-
-Row: TypeAlias = tuple[str, bytes, bytes | None, bool]
 
 _START = "timestamptz_send(pg_postmaster_start_time())"
 _IS_COMMITTED = "pg_current_xact_id_if_assigned() IS NULL"
@@ -88,9 +86,10 @@ class SizeLimit:
 
 
 class ArrayRead:
-    """A read of arrays by their names. Pass the rows of `sql`, a subquery, to `finish`.
+    """One read of arrays by their names. Pass the rows of `sql`, a subquery, to `finish`.
 
-    `key` has the values of the table's key.
+    A row has a name, the directory of its array, the content of changed blocks, and whether the
+    transaction has written nothing. `key` has the values of the table's key.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class ArrayRead:
         finally:
             array_cache.loading.release()
 
-    def finish(self, rows: Iterable[Row]) -> dict[str, Columns]:
+    def finish(self, rows: Iterable[Sequence[Any]]) -> dict[str, Columns]:
         """Return the arrays by their names, and cache them. Those beyond the limit are left out.
 
         A transaction that has written caches nothing: it may read rows of its own, which nobody
