@@ -6,6 +6,7 @@ term or reader group. So nothing in it can be read without the rows of the datab
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from operator import attrgetter
 from secrets import token_bytes
@@ -34,7 +35,7 @@ def digest_name(name: str) -> bytes:
     return blake2b(name.encode(), key=_digest_key, digest_size=16).digest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CachedArray:
     """The array of a term or reader group, and the state of the rows that it was read from.
 
@@ -48,14 +49,15 @@ class CachedArray:
     @property
     def size(self) -> int:
         arrays = sum(each.nbytes for each in self.columns)
-        return arrays + len(self.directory) + ENTRY_OVERHEAD
+        return arrays + 2 * len(self.directory) + ENTRY_OVERHEAD
 
     @property
     def start(self) -> bytes:
         """Return the start time of the server."""
         return self.directory[:START_SIZE]
 
-    def build_versions(self) -> bytes:
+    @cached_property
+    def versions(self) -> bytes:
         """Return the start time of the server and the writer of each block, 0 for missing ones."""
         blocks = np.frombuffer(self.directory, dtype=BLOCK, offset=START_SIZE)
         writers = np.zeros(int(blocks["block"].max()) + 1, dtype=">u4")

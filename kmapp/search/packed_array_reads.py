@@ -110,7 +110,7 @@ class ArrayRead:
     @property
     def parameters(self) -> list[Any]:
         cached = [self._cached[name] for name in self.names]
-        versions = [array.build_versions() if array else b"" for array in cached]
+        versions = [array.versions if array else b"" for array in cached]
         limits = [self.limit.total, self.limit.uncached] if self.limit else []
         return [self.names, versions, *self.key, *limits]
 

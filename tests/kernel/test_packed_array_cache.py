@@ -38,9 +38,8 @@ def build_array(*, age: float = 0.0, items: int = 5) -> CachedArray:
 def test_directory_has_the_versions_and_places_of_blocks() -> None:
     array = build_array()
     assert list_blocks(array.directory) == [(0, 700, 24), (2, 4_000_000_000, 16)]
-    versions = array.build_versions()
-    assert versions[:START_SIZE] == START
-    assert np.frombuffer(versions[START_SIZE:], ">u4").tolist() == [700, 0, 4_000_000_000]
+    assert array.versions[:START_SIZE] == START
+    assert np.frombuffer(array.versions[START_SIZE:], ">u4").tolist() == [700, 0, 4_000_000_000]
     parts = array.split(POSTING.itemsize)
     assert {key: columns[0].tolist() for key, columns in parts.items()} == {
         (0, 700): [0, 1, 2],
