@@ -55,6 +55,11 @@ class LruCache(Generic[V]):
             while self._size > self.max_size:
                 self._size -= self.size_of(self._values.popitem(last=False)[1])
 
+    def discard(self, is_outdated: Callable[[V], bool]) -> None:
+        with self._lock:
+            for key in [key for key, value in self._values.items() if is_outdated(value)]:
+                self._size -= self.size_of(self._values.pop(key))
+
     def clear(self) -> None:
         with self._lock:
             self._values.clear()

@@ -51,7 +51,7 @@ class ArrayTable:
 
     def append(self, cursor: Any, values: tuple[Any, ...], packed: Mapping[Key, bytes]) -> None:
         """Append to arrays, and create those that do not exist."""
-        cursor.execute(self._format(_APPEND), [*values, *_build_columns(packed)])
+        cursor.execute(self.format(_APPEND), [*values, *_build_columns(packed)])
 
     def remove(
         self,
@@ -66,16 +66,16 @@ class ArrayTable:
         """
         if not numbers:
             return
-        cursor.execute(self._format(_LOCK), [*_split_keys(numbers), *values])
+        cursor.execute(self.format(_LOCK), [*_split_keys(numbers), *values])
         remaining = {}
         for name, block, array in cursor.fetchall():
             items = np.frombuffer(array, dtype=item)
             removed = np.isin(items["number"], numbers[name, block])
             remaining[name, block] = items[~removed].tobytes()
         if remaining:
-            cursor.execute(self._format(_REWRITE), [*_build_columns(remaining), *values * 2])
+            cursor.execute(self.format(_REWRITE), [*_build_columns(remaining), *values * 2])
 
-    def _format(self, statement: str) -> str:
+    def format(self, statement: str) -> str:
         return statement.format(
             table=self.table,
             name=self.name,
@@ -86,8 +86,15 @@ class ArrayTable:
         )
 
 
-def unpack_numbers(packed: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(packed, dtype=NUMBER)["number"].astype(np.int64)
+POSTINGS = ArrayTable("search_packedpostings", "term", "postings")
+READER_GROUPS = ArrayTable("search_packedreadergroup", "reader_group", "numbers")
+CODES = ArrayTable(
+    "search_packedcodes", "reader_group", "codes", (*COLLECTION, ("model_id", "bigint"))
+)
+
+
+def unpack_numbers(packed: bytes) -> NDArray[np.uint32]:
+    return np.frombuffer(packed, dtype=NUMBER)["number"].astype(np.uint32)
 
 
 def build_lock_name(account_id: UUID, collection: str) -> str:

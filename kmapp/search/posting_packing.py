@@ -12,16 +12,13 @@ from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
 from kmapp.database.psycopg_cursors import binary_cursor
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.packed_array_tables import NUMBER, ArrayTable, Key, build_lock_name
+from kmapp.search.packed_array_tables import NUMBER, POSTINGS, READER_GROUPS, Key, build_lock_name
 from kmapp.search.posting_scores import BLOCK, POSTING, pack
 from kmapp.search.vector_code_packing import remove_packed_codes
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it
 MAX_PURGED = 1_024  # documents of one transaction
-
-POSTINGS = ArrayTable("search_packedpostings", "term", "postings")
-READER_GROUPS = ArrayTable("search_packedreadergroup", "reader_group", "numbers")
 
 _RECENT = """
 SELECT document::text, length, terms::json FROM search_indexeddocument

@@ -6,7 +6,8 @@ even in a large collection, and its scores are exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,51 @@ from kmapp.search.bm25 import K1, MAX_MASK_TERMS, B
 BLOCK = 8_192  # documents whose postings of one term are in one row
 MAX_LENGTH = MAX_FREQUENCY = 2**16 - 1
 POSTING = np.dtype([("number", "<u4"), ("length", "<u2"), ("frequency", "<u2")])
-Postings: TypeAlias = NDArray[np.void]  # of POSTING, ordered by number
 Numbers: TypeAlias = NDArray[np.int64]
-Scores: TypeAlias = NDArray[np.float64]  # of each document, by its number
+PackedNumbers: TypeAlias = NDArray[np.uint32]
+DocumentMask: TypeAlias = NDArray[np.bool_]  # whether a search covers a document, by its number
+Scores: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The documents that contain a term, ordered by number, with a column for each value."""
+
+    numbers: PackedNumbers
+    lengths: NDArray[np.uint16]
+    frequencies: NDArray[np.uint16]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def columns(self) -> "tuple[PackedNumbers, NDArray[np.uint16], NDArray[np.uint16]]":
+        return (self.numbers, self.lengths, self.frequencies)
+
+    def select(self, places: NDArray[np.intp]) -> Self:
+        return type(self)(
+            self.numbers.take(places), self.lengths.take(places), self.frequencies.take(places)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentScores:
+    """The scores of the documents that have one, ordered by number."""
+
+    numbers: Numbers
+    scores: Scores
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def look_up(self, numbers: Sequence[int]) -> list[float]:
+        """Return the score of each of these documents, and 0 for those without."""
+        documents = np.asarray(numbers, dtype=np.int64)
+        scores = np.zeros(len(documents))
+        matches, places = _find_places(self.numbers, documents)
+        scores[matches] = self.scores[places]
+        result: list[float] = scores.tolist()
+        return result
 
 
 def pack(postings: Iterable[tuple[int, int, int]]) -> bytes:
@@ -31,72 +74,91 @@ def pack(postings: Iterable[tuple[int, int, int]]) -> bytes:
 
 
 def unpack(packed: bytes) -> Postings:
-    return np.frombuffer(packed, dtype=POSTING)
+    items = np.frombuffer(packed, dtype=POSTING)
+    return Postings(items["number"].copy(), items["length"].copy(), items["frequency"].copy())
+
+
+def build_mask(numbers: Sequence[PackedNumbers]) -> DocumentMask:
+    """Return the mask of these documents. Its last value is False, for all higher numbers."""
+    mask = np.zeros(max((int(each.max()) + 2 for each in numbers if len(each)), default=1), bool)
+    for each in numbers:
+        mask[each] = True
+    return mask
 
 
 def score_documents(
-    packed: Mapping[str, bytes], idf: Mapping[str, float], average_length: float
-) -> Scores:
-    """Return the BM25 scores of all documents; the same sums as `kmapp.search.bm25.score`."""
-    arrays = {term: unpack(packed[term]) for term in idf if packed.get(term)}
-    scores = np.zeros(max((int(each["number"][-1]) + 1 for each in arrays.values()), default=0))
-    for term, postings in arrays.items():
-        scores[postings["number"]] += idf[term] * _weigh(postings, average_length)
-    return scores
+    packed: Mapping[str, Postings],
+    idf: Mapping[str, float],
+    average_length: float,
+    among: DocumentMask | None = None,
+) -> DocumentScores:
+    """Return the BM25 scores of all documents, or of those in a mask, without scores of 0.
+
+    They are the same sums as `kmapp.search.bm25.score`.
+    """
+    postings = {term: _filter(packed[term], among) for term in idf if term in packed}
+    size = max((int(each.numbers[-1]) + 1 for each in postings.values() if len(each)), default=0)
+    scores = np.zeros(size)
+    for term, each in postings.items():
+        scores[each.numbers] += idf[term] * _weigh(each, average_length)
+    numbers = np.flatnonzero(scores)
+    return DocumentScores(numbers, scores[numbers])
+
+
+def _filter(postings: Postings, among: DocumentMask | None) -> Postings:
+    if among is None:
+        return postings
+    return postings.select(np.flatnonzero(among.take(postings.numbers, mode="clip")))
 
 
 def match_documents(
-    packed: Mapping[str, bytes],
+    packed: Mapping[str, Postings],
     idf: Mapping[str, float],
     average_length: float,
     numbers: Sequence[int],
 ) -> tuple[list[float], list[int]]:
     """Return the BM25 score and the term mask of each of these documents."""
-    documents = np.asarray(numbers, dtype=np.int64)
+    documents = np.asarray(numbers, dtype=np.uint32)  # another type would convert all postings
     scores, masks = np.zeros(len(documents)), np.zeros(len(documents), dtype=np.int64)
     for bit, (term, rarity) in enumerate(idf.items()):
         if term not in packed:
             continue
-        postings = unpack(packed[term])
-        places = np.searchsorted(postings["number"], documents)
-        inside = np.flatnonzero(places < len(postings))
-        matches = inside[postings["number"][places[inside]] == documents[inside]]
-        scores[matches] += rarity * _weigh(postings[places[matches]], average_length)
+        matches, places = _find_places(packed[term].numbers, documents)
+        scores[matches] += rarity * _weigh(packed[term].select(places), average_length)
         if bit < MAX_MASK_TERMS:
             masks[matches] |= 1 << bit
     return scores.tolist(), masks.tolist()
 
 
+def _find_places(
+    ordered: NDArray[Any], documents: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the indexes of the documents that are among ordered numbers, and where they are."""
+    places = np.searchsorted(ordered, documents)
+    inside = np.flatnonzero(places < len(ordered))
+    matches = inside[ordered[places[inside]] == documents[inside]]
+    return matches, places[matches]
+
+
 def _weigh(postings: Postings, average_length: float) -> Scores:
     """Return the weight of the term in each document, as `kmapp.search.bm25.weight`."""
-    frequency = postings["frequency"].astype(np.float64)
-    slack = K1 * (1 - B + B * postings["length"] / average_length)
+    frequency = postings.frequencies.astype(np.float64)
+    slack = K1 * (1 - B + B * postings.lengths / average_length)
     return frequency * (K1 + 1) / (frequency + slack)
 
 
-def keep_documents(scores: Scores, numbers: Numbers) -> Scores:
-    """Return the scores of these documents, and 0 for all others."""
-    remaining = np.zeros_like(scores)
-    inside = numbers[numbers < len(scores)]
-    remaining[inside] = scores[inside]
-    return remaining
+def find_best(scores: DocumentScores, limit: int) -> DocumentScores:
+    """Return the documents with the highest scores; equal scores may exceed `limit`."""
+    if len(scores) <= limit:
+        return scores
+    lowest = np.partition(scores.scores, -limit)[-limit]
+    best = np.flatnonzero(scores.scores >= lowest)
+    return DocumentScores(scores.numbers[best], scores.scores[best])
 
 
-def find_best(scores: Scores, limit: int) -> Numbers:
-    """Return the documents with the highest scores, in no order; equal scores may exceed `limit`.
-
-    Documents without a score are left out.
-    """
-    scored = np.flatnonzero(scores)
-    if len(scored) <= limit:
-        return scored
-    lowest = np.partition(scores[scored], -limit)[-limit]
-    return np.flatnonzero(scores >= lowest)
-
-
-def find_containing_all(packed: Iterable[bytes]) -> Numbers:
+def find_containing_all(packed: Iterable[Postings]) -> Numbers:
     """Return the documents that all of these postings contain, in the order of their numbers."""
-    sets = sorted((unpack(each)["number"] for each in packed), key=len)
+    sets = sorted((each.numbers for each in packed), key=len)
     common = sets[0]
     for each in sets[1:]:
         common = np.intersect1d(common, each, assume_unique=True)

@@ -16,28 +16,29 @@ from kmapp.database.raw_sql import fetch_prepared
 from kmapp.search import nearest_search
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.id_array_lookup import IdArray
-from kmapp.search.packed_array_tables import unpack_numbers
-from kmapp.search.posting_scores import Numbers
+from kmapp.search.packed_array_reads import ArrayFormat, ArrayRead, SizeLimit
+from kmapp.search.packed_array_tables import CODES, NUMBER, READER_GROUPS, unpack_numbers
+from kmapp.search.posting_scores import PackedNumbers
 from kmapp.search.query_vector import QueryVector
 from kmapp.search.scan_method_choice import compute_scan_limit, load_statistics
-from kmapp.search.vector_codes import Coder
+from kmapp.search.vector_codes import Coder, Codes, build_code_type, unpack_codes
 
-MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
+# Bytes of codes beyond which the index is used: of those that a search compares, and of those that
+# a transaction loads which has written and therefore caches nothing.
+MAX_CODES_SIZE, MAX_UNCACHED_SIZE = 64_000_000, 4_000_000
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
 COMPARED_PER_RESULT = (4, 32)  # documents compared exactly for each result, per attempt
 ALLOWED_PER_RESULT = 3  # allowed ones required among them, so that few of the nearest are missing
 
+GROUP_ARRAYS = ArrayFormat(READER_GROUPS, NUMBER.itemsize, lambda packed: (unpack_numbers(packed),))
+
 _CODES_SQL = """
-WITH packed AS (
-  SELECT codes, octet_length(codes)::bigint AS size FROM search_packedcodes
-   WHERE account_id = %s AND collection = %s AND model_id = %s AND reader_group = ANY (%s::text[])
-)
-SELECT centre, NULL::bytea, ARRAY(
+SELECT name, directory, content, is_committed, NULL::bytea, NULL::uuid[] FROM ({packed}) packed
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, centre, ARRAY(
     SELECT document FROM search_indexeddocument WHERE account_id = %s AND collection = %s
        AND coding = 1 AND reader_group = ANY (%s::text[]) LIMIT %s)
   FROM search_codecentre WHERE account_id = %s AND collection = %s AND model_id = %s
-UNION ALL
-SELECT NULL, CASE WHEN (SELECT sum(size) FROM packed) <= %s THEN codes END, NULL FROM packed
 """
 # For the subqueries of each key, see `kmapp.database.psycopg_cursors`. GROUP BY leaves out
 # documents without a vector.
@@ -59,7 +60,7 @@ class _PackedCodes(NamedTuple):
     """The codes of a viewer's reader groups, and the documents that wait for theirs."""
 
     coder: Coder
-    codes: list[bytes]
+    codes: list[Codes]
     waiting: list[UUID]
 
 
@@ -73,15 +74,15 @@ def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> boo
     )
 
 
-def load_reader_group_numbers(collection: Collection, within: AllowedObjects) -> Numbers:
+def load_reader_group_numbers(
+    collection: Collection, within: AllowedObjects
+) -> list[PackedNumbers]:
     """Return the numbers of the packed documents of the reader groups, in no order."""
+    key = (collection.account_id, collection.name)
+    read = ArrayRead(GROUP_ARRAYS, key, within.reader_groups or ())
     with binary_cursor(prepares=True) as cursor:
-        cursor.execute(
-            "SELECT numbers FROM search_packedreadergroup "
-            "WHERE account_id = %s AND collection = %s AND reader_group = ANY (%s::text[])",
-            [collection.account_id, collection.name, list(within.reader_groups or ())],
-        )
-        return unpack_numbers(b"".join(numbers for (numbers,) in cursor.fetchall()))
+        cursor.execute(read.sql, read.parameters)
+        return [numbers for (numbers,) in read.finish(cursor.fetchall()).values()]
 
 
 def find_nearest_in_reader_groups(
@@ -105,12 +106,11 @@ def _find_nearest_by_codes(
     packed = _load_codes(collection, meaning, list(within.reader_groups or ()))
     if packed is None:
         return None
-    query, size = meaning.as_array(), sum(map(len, packed.codes))
+    query, count = meaning.as_array(), sum(map(len, packed.codes))
     for factor in COMPARED_PER_RESULT:
         numbers = packed.coder.find_nearest(packed.codes, query, factor * limit)
         best, allowed = _compare(collection, meaning, within, numbers, packed.waiting, limit)
-        is_everything = factor * limit * packed.coder.type.itemsize >= size
-        if is_everything or allowed >= ALLOWED_PER_RESULT * limit:
+        if factor * limit >= count or allowed >= ALLOWED_PER_RESULT * limit:
             return best
     return None
 
@@ -120,22 +120,29 @@ def _load_codes(
 ) -> _PackedCodes | None:
     """Return the codes of the reader groups, or None if there are none or too many."""
     key: list[Any] = [collection.account_id, collection.name]
-    model = meaning.model.pk
-    with binary_cursor(prepares=True) as cursor:
+    model = meaning.model
+    limit = SizeLimit(MAX_CODES_SIZE, MAX_UNCACHED_SIZE)
+    read = ArrayRead(_build_code_format(model.dimensions), (*key, model.pk), reader_groups, limit)
+    with read.take_turns(), binary_cursor(prepares=True) as cursor:
         cursor.execute(
-            _CODES_SQL,
-            [
-                *(*key, model, reader_groups),
-                *(*key, reader_groups, MAX_WAITING + 1),
-                *(*key, model, MAX_CODES_SIZE),
-            ],
+            _CODES_SQL.format(packed=read.sql),
+            [*read.parameters, *key, reader_groups, MAX_WAITING + 1, *key, model.pk],
         )
         rows = cursor.fetchall()
-    codes = [packed for centre, packed, _ in rows if centre is None]
-    for centre, _, waiting in rows:
-        if centre and codes and None not in codes and len(waiting) <= MAX_WAITING:
+        packed = [row[:4] for row in rows if row[0] is not None]
+        codes = [Codes(*columns) for columns in read.finish(packed).values()]
+    size = sum(map(len, codes)) * read.format.item_size
+    if not codes or len(codes) < len(packed) or size > MAX_CODES_SIZE:
+        return None
+    for name, *_, centre, waiting in rows:
+        if name is None and len(waiting) <= MAX_WAITING:
             return _PackedCodes(Coder(np.frombuffer(centre, dtype="<f4")), codes, waiting)
     return None
+
+
+def _build_code_format(dimensions: int) -> ArrayFormat:
+    size = build_code_type(dimensions).itemsize
+    return ArrayFormat(CODES, size, lambda packed: unpack_codes(packed, dimensions).columns)
 
 
 def _compare(

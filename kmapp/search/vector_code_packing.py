@@ -18,13 +18,7 @@ from kmapp.database.raw_sql import fetch_all
 from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import CodeCentre, PackedCodes
-from kmapp.search.packed_array_tables import (
-    COLLECTION,
-    ArrayTable,
-    CollectionKey,
-    Key,
-    build_lock_name,
-)
+from kmapp.search.packed_array_tables import CODES, CollectionKey, Key, build_lock_name
 from kmapp.search.posting_scores import BLOCK
 from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 
@@ -36,10 +30,6 @@ MIN_SAMPLE = 256  # vectors for a centre; the mean of fewer would disclose them
 MAX_SAMPLE = 2_000
 RECOMPUTE_GROWTH = 4  # growth of a sample below MAX_SAMPLE after which the centre is computed again
 HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
-
-CODES = ArrayTable(
-    "search_packedcodes", "reader_group", "codes", (*COLLECTION, ("model_id", "bigint"))
-)
 
 _WAITING = """
 SELECT document, number, reader_group FROM search_indexeddocument

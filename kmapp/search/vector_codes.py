@@ -5,6 +5,7 @@ of 768, so all vectors of a reader group are read at once. The nearest are chose
 the number of different bits, then by the product of the query with the signs, which is more exact.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,15 +15,42 @@ from numpy.typing import NDArray
 
 WORD = 8  # bytes; the length of a code is a multiple of it
 PRODUCTS_PER_RESULT = 4  # codes with the fewest different bits whose product is computed
+WIDENED_FROM = 80_000  # codes; of more of them, more products are computed
+CHUNK = 32_768  # codes that are compared at a time, so that results stay in the processor's cache
 
 Vectors: TypeAlias = NDArray[np.float32]
-Codes: TypeAlias = NDArray[np.void]
+Words: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """Codes with the numbers of their documents.
+
+    `words` has a row for each 64 bits and a column for each document: numpy reads rows fast.
+    """
+
+    numbers: NDArray[np.uint32]
+    words: Words
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def columns(self) -> "tuple[NDArray[np.uint32], Words]":
+        return (self.numbers, self.words)
 
 
 def build_code_type(dimensions: int) -> "np.dtype[np.void]":
     """Return the type of one code in an array: the number of its document, and its bits."""
     size = -(-dimensions // (8 * WORD)) * WORD
     return np.dtype([("number", ">u4"), ("bits", "u1", (size,))])
+
+
+def unpack_codes(packed: bytes, dimensions: int) -> Codes:
+    size = build_code_type(dimensions)["bits"].itemsize
+    code = np.dtype([("number", ">u4"), ("words", np.uint64, (size // WORD,))])
+    items = np.frombuffer(packed, dtype=code)
+    return Codes(items["number"].astype(np.uint32), items["words"].T.copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +71,61 @@ class Coder:
         codes["bits"][:, : bits.shape[1]] = bits
         return codes.tobytes()
 
-    def find_nearest(self, packed: Sequence[bytes], query: Vectors, limit: int) -> list[int]:
-        """Return the numbers of the documents with about `limit` nearest codes, in no order."""
-        encoded = self.encode([0], query[np.newaxis])
-        blocks = [np.frombuffer(each, dtype=self.type) for each in packed]
-        differences = [_count_differences(each, encoded) for each in packed]
-        shortlist = _select_smallest(blocks, differences, PRODUCTS_PER_RESULT * limit)
-        products = self._multiply_signs(shortlist, query)
-        chosen = _select_smallest([shortlist], [-products], limit)
-        return [int(number) for number in np.unique(chosen["number"])]
+    def find_nearest(self, codes: Sequence[Codes], query: Vectors, limit: int) -> list[int]:
+        """Return the numbers of the documents with about `limit` nearest codes, in no order.
 
-    def _multiply_signs(self, codes: Codes, query: Vectors) -> Vectors:
+        `codes` may have several parts, such as one for each reader group.
+        """
+        encoded = unpack_codes(self.encode([0], query[np.newaxis]), len(self.centre)).words[:, 0]
+        differences = [_count_differences(each.words, encoded) for each in codes]
+        products = count_products(sum(map(len, codes)), limit)
+        threshold = _choose_threshold(differences, products)
+        places = [np.flatnonzero(each <= threshold) for each in differences]
+        numbers = np.concatenate(
+            [each.numbers[own] for each, own in zip(codes, places, strict=True)]
+        )
+        rows = [each.words[:, own].T for each, own in zip(codes, places, strict=True)]
+        distances = -self._multiply_signs(np.concatenate(rows), query)
+        if len(distances) > limit:
+            numbers = numbers[distances <= np.partition(distances, limit - 1)[limit - 1]]
+        return [int(number) for number in np.unique(numbers)]
+
+    def _multiply_signs(self, words: Words, query: Vectors) -> Vectors:
         """Return the product of the query with the signs of each code, relative to the centre."""
-        size = codes["bits"].shape[1]
+        codes = np.ascontiguousarray(words).view(np.uint8)
+        size = codes.shape[1]
         relative = np.zeros(8 * size, dtype=np.float32)
         relative[: len(self.centre)] = query - self.centre
         bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1)
         products = bits.astype(np.float32) @ relative.reshape(size, 8).T  # of each byte, by place
-        sums: Vectors = products[codes["bits"], np.arange(size)].sum(axis=1)
+        sums: Vectors = products[codes, np.arange(size)].sum(axis=1)
         return sums
 
 
-def _count_differences(packed: bytes, encoded: bytes) -> NDArray[np.uint16]:
-    """Return in how many bits each packed code differs from one other code."""
-    words, others = (
-        np.frombuffer(each, dtype=np.uint32).reshape(-1, len(encoded) // 4)
-        for each in (packed, encoded)
-    )
-    differences = np.zeros(len(words), dtype=np.uint16)
-    for place in range(1, words.shape[1]):  # after the number; faster than a sum of short rows
-        differences += np.bitwise_count(words[:, place] ^ others[0, place])
+def count_products(codes: int, limit: int) -> int:
+    """Return for how many of so many codes the product is computed.
+
+    A fixed number is a smaller share of more codes, and contains fewer of the nearest vectors.
+    """
+    return int(PRODUCTS_PER_RESULT * limit * math.sqrt(max(1.0, codes / WIDENED_FROM)))
+
+
+def _count_differences(words: Words, encoded: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """Return in how many bits each code differs from one other code."""
+    differences = np.zeros(words.shape[1], dtype=np.uint16)
+    different = np.empty(min(CHUNK, len(differences)), dtype=np.uint64)
+    counts = np.empty(len(different), dtype=np.uint8)
+    for start in range(0, len(differences), CHUNK):
+        total = differences[start : start + CHUNK]
+        size = len(total)
+        for row, other in zip(words, encoded, strict=True):
+            np.bitwise_xor(row[start : start + size], other, out=different[:size])
+            np.bitwise_count(different[:size], out=counts[:size])
+            total += counts[:size]
     return differences
 
 
-def _select_smallest(blocks: Sequence[Codes], values: Sequence[NDArray[Any]], limit: int) -> Codes:
-    """Return the codes with the smallest values; equal values may exceed `limit`."""
-    everything = np.concatenate(values)
-    if len(everything) > limit:
-        largest = np.partition(everything, limit - 1)[limit - 1]
-        blocks = [each[own <= largest] for each, own in zip(blocks, values, strict=True)]
-    return np.concatenate(blocks)
+def _choose_threshold(differences: Sequence[NDArray[Any]], limit: int) -> int:
+    """Return the number of differences up to which there are at least `limit` codes, if so many."""
+    totals = np.bincount(np.concatenate(differences)).cumsum()
+    return int(np.searchsorted(totals, limit))

@@ -15,14 +15,18 @@ from kmapp.search.allowed_documents import MAX_CHECKED, fetch_allowed
 from kmapp.search.allowed_objects import AllowedObjects, Collection
 from kmapp.search.common_terms import count_common_terms
 from kmapp.search.id_array_lookup import IdArray
+from kmapp.search.packed_array_reads import ArrayFormat, ArrayRead
+from kmapp.search.packed_array_tables import POSTINGS
 from kmapp.search.posting_scores import (
     POSTING,
-    Scores,
+    DocumentScores,
+    Postings,
+    build_mask,
     find_best,
     find_containing_all,
-    keep_documents,
     match_documents,
     score_documents,
+    unpack,
 )
 from kmapp.search.reader_group_search import can_use_reader_groups, load_reader_group_numbers
 from kmapp.search.scan_method_choice import (
@@ -36,14 +40,14 @@ CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each resu
 CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MIN_PREFIX_LENGTH = 3  # characters
+POSTING_ARRAYS = ArrayFormat(POSTINGS, POSTING.itemsize, lambda packed: unpack(packed).columns)
 
 # In one statement, so that a document is either recent or packed.
 _POSTINGS_SQL = """
-SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::json
-  FROM search_packedpostings
- WHERE account_id = %s AND collection = %s AND term = ANY (%s::text[]) GROUP BY term
+SELECT name, directory, content, is_committed, NULL::text, NULL::int, NULL::json
+  FROM ({packed}) packed
 UNION ALL
-SELECT NULL, NULL, d.document::text, d.length, (
+SELECT NULL, NULL, NULL, NULL, d.document::text, d.length, (
     SELECT json_object_agg(q.term, d.terms->q.term) FROM unnest(%s::text[]) AS q (term)
      WHERE d.terms ? q.term)
   FROM search_indexeddocument d
@@ -85,7 +89,7 @@ class WeightedTerms:
 
     idf: Mapping[str, float]  # rarest first
     average_length: float
-    packed: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    packed: Mapping[str, Postings] = field(default_factory=dict, repr=False, compare=False)
     recent: Mapping[IdText, RecentDocument] = field(default_factory=dict, repr=False)
     common_idf: Mapping[str, float] = field(default_factory=dict)  # of terms that are not searched
 
@@ -96,7 +100,7 @@ def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> Weighte
     distinct = list(dict.fromkeys(terms))
     common = count_common_terms(collection, distinct)
     packed, recent = _load_postings(collection, [each for each in distinct if each not in common])
-    counts = {term: len(packed.get(term, b"")) // POSTING.itemsize for term in distinct} | common
+    counts = {term: len(packed.get(term, ())) for term in distinct} | common
     for each in recent.values():
         for term in each.frequencies:
             counts[term] += 1
@@ -116,17 +120,20 @@ def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> Weighte
 
 def _load_postings(
     collection: Collection, terms: list[str]
-) -> tuple[dict[str, bytes], dict[IdText, RecentDocument]]:
+) -> tuple[dict[str, Postings], dict[IdText, RecentDocument]]:
     key = (collection.account_id, collection.name)
-    packed: dict[str, bytes] = {}
-    recent: dict[IdText, RecentDocument] = {}
+    read = ArrayRead(POSTING_ARRAYS, key, terms)
     with binary_cursor(prepares=True) as cursor:
-        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key, terms])
-        for term, postings, document, length, frequencies in cursor.fetchall():
-            if document is None:
-                packed[term] = postings
-            else:
-                recent[document] = RecentDocument(length, frequencies)
+        statement = _POSTINGS_SQL.format(packed=read.sql)
+        cursor.execute(statement, [*read.parameters, terms, *key, terms])
+        rows = cursor.fetchall()
+    arrays = read.finish(row[:4] for row in rows if row[4] is None)
+    packed = {term: Postings(*columns) for term, columns in arrays.items()}
+    recent = {
+        document: RecentDocument(length, frequencies)
+        for *_, document, length, frequencies in rows
+        if document is not None
+    }
     return packed, recent
 
 
@@ -135,33 +142,34 @@ def find_best_by_words(
 ) -> dict[IdText, float]:
     """Return the documents with the highest BM25 scores, best first.
 
-    All documents with one of the words are scored. The best of the viewer's reader groups are
-    checked against `within`, and more of them if too few pass.
+    All documents with one of the words are scored, or those of the viewer's reader groups. The best
+    are checked against `within`, and more of them if too few pass.
     """
     average = max(words.average_length, 1.0)
-    scores = score_documents(words.packed, words.idf, average)
     recent = {
         document: score
         for document, each in words.recent.items()
         if (score := bm25.score(words.idf, each.frequencies, each.length, average))
     }
+    among = None
     if has_reader_groups := can_use_reader_groups(collection, within):
-        scores = keep_documents(scores, load_reader_group_numbers(collection, within))
+        among = build_mask(load_reader_group_numbers(collection, within))
         within = replace(within, as_list=None)  # documents are checked by number, not listed
-    scored = np.flatnonzero(scores)
-    if not recent and not len(scored):
+    scores = score_documents(words.packed, words.idf, average, among)
+    if not recent and not len(scores):
         return {}
     checks = [each * limit for each in CHECKED_OF_GROUPS]
     for checked in checks if has_reader_groups else _plan_checks(collection, within, limit):
-        if checked < len(scored):
-            numbers = find_best(scores, checked)
-            allowed = fetch_allowed(collection, within, recent.keys(), numbers)
-            best = _rank(allowed, scores, recent, limit)
+        if checked < len(scores):
+            first = find_best(scores, checked)
+            allowed = fetch_allowed(collection, within, recent.keys(), first.numbers)
+            best = _rank(allowed, first, recent, limit)
             # Documents that are not checked have lower scores.
-            if len(best) == limit and min(best.values()) >= scores[numbers].min():
+            if len(best) == limit and min(best.values()) >= first.scores.min():
                 return best
-    is_list_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
-    allowed = fetch_allowed(collection, within, recent.keys(), None if is_list_faster else scored)
+    is_list_faster = len(scores) > MAX_CHECKED and is_scan_faster(collection, within)
+    numbers = None if is_list_faster else scores.numbers
+    allowed = fetch_allowed(collection, within, recent.keys(), numbers)
     return _rank(allowed, scores, recent, limit)
 
 
@@ -182,18 +190,16 @@ def _plan_checks(collection: Collection, within: AllowedObjects, limit: int) -> 
 
 
 def _rank(
-    allowed: Iterable[tuple[IdText, int | None]],
-    scores: Scores,
+    allowed: Sequence[tuple[IdText, int | None]],
+    scores: DocumentScores,
     recent: Mapping[IdText, float],
     limit: int,
 ) -> dict[IdText, float]:
     """Return the best of these documents; those with equal scores in the order of their ids."""
+    packed = scores.look_up([-1 if number is None else number for _, number in allowed])
     ranked = []
-    for document, number in allowed:
-        score = recent.get(document, 0.0)
-        if not score and number is not None and number < len(scores):
-            score = float(scores[number])
-        if score:
+    for (document, _), packed_score in zip(allowed, packed, strict=True):
+        if score := recent.get(document) or packed_score:
             ranked.append((-score, document))
     return {document: -score for score, document in nsmallest(limit, ranked)}
 

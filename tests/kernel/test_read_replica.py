@@ -19,9 +19,12 @@ from kmapp.providers.active_models import active_model
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.processes import wait_until
-from kmapp.search import read_replica
+from kmapp.search import packed_array_reads, read_replica
+from kmapp.search.packed_array_cache import ArrayCache
+from kmapp.search.posting_packing import pack_recent
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
+from memory.models.entries import COLLECTION
 from memory.retrieval.restore_rehearsal_queries import SampleQuery, run_questions
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
@@ -218,6 +221,33 @@ def test_a_replica_shows_no_rows_of_other_accounts(tenant: Tenant, rival: Accoun
     other = makers.agent(rival)
     wait_for_replica(other)
     assert find(other) == []
+
+
+def test_arrays_of_both_servers_are_cached_apart(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a failover, the ids of transactions may have another meaning."""
+    monkeypatch.setattr(packed_array_reads, "array_cache", cache := ArrayCache())
+
+    def list_arrays(alias: str) -> dict[Any, list[Any]]:
+        return {
+            key[1:]: [column.tolist() for column in array.columns]
+            for key, array in cache._values.items()  # noqa: SLF001
+            if key[0] == alias
+        }
+
+    pack_recent(tenant.account.pk, COLLECTION, at_least=1)
+
+    def is_cached() -> bool:
+        return find(tenant.agent) == [TEXT] and list_arrays("replica") != {}
+
+    assert wait_until(is_cached, PATIENCE)
+    assert find(tenant.agent) == [TEXT], "from the cache"
+    monkeypatch.setattr(read_replica.replica_state, "paused_until", float("inf"))
+    assert search(tenant.agent) == "paused"
+    assert list_arrays("default") == list_arrays("replica")
+    starts = {array.start for array in cache._values.values()}  # noqa: SLF001
+    assert len(starts) == 2
 
 
 def test_searches_documents(tenant: Tenant) -> None:

@@ -89,7 +89,7 @@ def test_packing_continues_in_the_next_block(
     assert pack_recent(acme.pk, "c", at_least=1) == 10
     with acting(acme):
         blocks = PackedPostings.objects.of(acme).filter(term="cat").order_by("block")
-        numbers = [unpack(bytes(row.postings))["number"].tolist() for row in blocks]
+        numbers = [unpack(bytes(row.postings)).numbers.tolist() for row in blocks]
     assert numbers == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
 
 

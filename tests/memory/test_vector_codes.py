@@ -8,7 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import IndexedDocument, PackedReaderGroup
 from kmapp.search.posting_packing import purge_removed
-from kmapp.search.vector_codes import Coder
+from kmapp.search.vector_codes import Coder, unpack_codes
 from memory.actions import review
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models.entries import COLLECTION
@@ -20,11 +20,11 @@ def test_codes_choose_the_nearest_vectors() -> None:
     cloud = Cloud(384, np.random.default_rng(4))
     vectors, asked = cloud.draw(6_000), cloud.draw(20)
     coder = Coder(vectors.mean(axis=0, dtype=np.float32))
-    packed = coder.encode(range(len(vectors)), vectors)
+    codes = unpack_codes(coder.encode(range(len(vectors)), vectors), 384)
     shares = []
     for query in asked:
         nearest = set(np.argsort(-(vectors @ query))[:80].tolist())
-        shares.append(len(nearest & set(coder.find_nearest([packed], query, 320))) / 80)
+        shares.append(len(nearest & set(coder.find_nearest([codes], query, 320))) / 80)
     assert np.mean(shares) > 0.95
 
 
