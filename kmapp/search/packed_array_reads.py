@@ -44,7 +44,9 @@ _ENTRY = "int4send(p.block) || xidsend(p.writer) || int4send(octet_length(p.cont
 _CHANGED = f"""CASE WHEN NOT (substring(q.versions FOR {START_SIZE}) = {_START}
       AND substring(q.versions FROM {START_SIZE + 1} + 4 * p.block FOR 4) = xidsend(p.writer))
       THEN p.content END"""
-# PostgreSQL stores the size of a content apart, so a content that is not returned is not read.
+# Prepared, because each name is looked up in a subquery of its own, which is not joined; see
+# `kmapp.database.psycopg_cursors`. PostgreSQL stores the size of a content apart, so a content that
+# is not returned is not read.
 _SELECT = f"""
 SELECT q.name, b.directory, b.content, {_IS_COMMITTED} AS is_committed
   FROM {_NAMES}, LATERAL (
