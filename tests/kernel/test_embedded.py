@@ -24,6 +24,7 @@ from kmapp.runtime.embedded.postgres_memory import (
     build_cache_settings,
     build_index_settings,
     list_memory_limits,
+    measure_machine,
 )
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
@@ -216,6 +217,23 @@ def test_memory_limits_of_control_groups(tmp_path: Path, own_groups: str, limits
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     assert set(list_memory_limits(tmp_path, own_groups)) == limits
+
+
+def test_memory_is_that_of_the_machine_or_of_its_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, own = "kmapp.runtime.embedded.postgres_memory", tmp_path / "own"
+    monkeypatch.setattr(f"{module}.CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(f"{module}.OWN_GROUPS", own)
+    unlimited = measure_machine()
+    assert unlimited.memory > 0, "without control groups"
+    own.write_text("0::/box\n")
+    (tmp_path / "box").mkdir()
+    limit = tmp_path / "box" / "memory.max"
+    limit.write_text("max\n")
+    assert measure_machine().memory == unlimited.memory
+    limit.write_text(f"{64 * 2**20}\n")
+    assert measure_machine().memory == 64
 
 
 def test_postgres_starts_in_folders_that_an_earlier_run_left(place: Path) -> None:

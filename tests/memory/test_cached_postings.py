@@ -1,13 +1,16 @@
 """Postings from the cache of a process are those in the database, whatever changes them."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from random import Random
+from threading import Event
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +29,7 @@ from kmapp.search.word_search import POSTING_ARRAYS, find_best_by_words, load_we
 
 WORDS = ["tea", "cup", "milk"]
 OPERATIONS = ["index", "index again", "pack", "remove", "roll back"]
+PATIENCE = 20  # seconds
 
 
 class ProcessCache(ArrayCache):
@@ -190,6 +194,34 @@ def test_a_transaction_that_has_written_caches_nothing(
     assert read_cat(acme) == ([0, 1, 2], 3)
     index(acme, 1)
     assert read_cat(acme) == ([0, 1, 2, 3], 4)
+
+
+def test_changes_of_a_running_transaction_are_loaded_once_it_is_committed(
+    committed: str, acme: Account, cache: ProcessCache
+) -> None:
+    """Reading while it runs caches the blocks that it replaces."""
+    index(acme, 3)
+    is_written, is_read = Event(), Event()
+
+    def write() -> None:
+        try:
+            with acting(acme):
+                index(acme, 2)
+                is_written.set()
+                assert is_read.wait(PATIENCE)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            assert is_written.wait(PATIENCE)
+            assert read_cat(acme) == ([0, 1, 2], 3)
+            assert read_cat(acme) == ([0, 1, 2], 0), "cached"
+        finally:
+            is_read.set()
+        writing.result()
+    assert read_cat(acme) == ([*range(5)], 5)
 
 
 def test_removed_documents_leave_the_cache_in_the_next_search(

@@ -27,7 +27,7 @@ def measure_machine() -> Machine:
     """Return what this process may use: a container may have less memory than its host."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     own_groups = OWN_GROUPS.read_text() if OWN_GROUPS.exists() else ""
-    memory = min(memory, *list_memory_limits(CONTROL_GROUPS, own_groups))
+    memory = min([memory, *list_memory_limits(CONTROL_GROUPS, own_groups)])
     shared = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.exists() else 0
     return Machine(memory // MEGABYTE, shared // MEGABYTE, os.cpu_count() or 1)
 
