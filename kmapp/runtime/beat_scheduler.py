@@ -38,8 +38,15 @@ class Scheduler(PersistentScheduler):
             raise
         except OSError as error:
             log.error("schedule_not_opened", error=type(error).__name__)
-            self.persistence = _MemoryStore
-            super().setup_schedule()
+        else:
+            return
+        # Outside the block of the error, which refers to the half-open file: closing may write it
+        # once more, which must not damage the next file of this name.
+        if self._store is not None:
+            with suppress(OSError):
+                self._store.close()
+        self.persistence = _MemoryStore
+        super().setup_schedule()
 
     def _create_folder(self) -> None:
         """Create the data folder, because a scheduler may need no other file there."""

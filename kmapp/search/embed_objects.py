@@ -112,7 +112,7 @@ def embed_objects(
 
 
 def list_objects_of(jobs: Sequence[Job], name: str) -> list[UUID]:
-    """Return the ids of the objects to embed; `name` is their key in the payload of the jobs."""
+    """Return the ids of the objects of jobs; `name` is their key in the payload."""
     return sorted({UUID(job.payload[name]) for job in jobs})
 
 

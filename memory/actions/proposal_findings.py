@@ -131,8 +131,10 @@ def _triage(entry: MemoryEntry, lookups: _Lookups) -> None:
     locked = rows.select_for_update(no_key=True, of=("self",))
     if not locked.filter(version=entry.version).exists():
         return  # a changed proposal has a job of its own
-    if meaning is None and load_meanings([entry], lookups.model):
-        return  # so has one whose vector was stored meanwhile, and may have ended before
+    earlier = Triage.objects.of(entry.account_id).filter(entry=entry, version=entry.version)
+    was_by_meaning = meaning is None and earlier.filter(by_meaning=True).exists()
+    if was_by_meaning and load_meanings([entry], lookups.model):
+        return  # its vector was stored meanwhile, and a triage with it has ended before
     _store(entry, findings, by_meaning=meaning is not None)
 
 
@@ -230,7 +232,7 @@ def _compare(
 ) -> list[Finding]:
     """Return the most similar other memories, each with its relation to the entry.
 
-    These are the best of `comparable` by words, and `nearest`.
+    These are the best of `comparable` by words, and those of `nearest` that still belong to it.
     """
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
     words = load_weighted_terms(collection, extract_terms(entry.content))
@@ -249,7 +251,7 @@ def _compare(
     weights = {**words.idf, **words.common_idf}
     bounds = MemorySettings.objects.get_or_default(entry.account_id).bounds
     findings = []
-    for other in MemoryEntry.objects.of(entry.account_id).filter(pk__in=candidate_ids):
+    for other in comparable.filter(pk__in=candidate_ids):
         cosine, close = cosines.get(str(other.pk)), None
         if meaning and cosine is not None:
             scale = build_cosine_scale(meaning.model)

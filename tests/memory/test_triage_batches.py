@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.deliver import deliver_due
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import scan_method_choice
+from kmapp.search.batch_nearest_search import find_nearest_of_each
 from kmapp.search.query_vector import QueryVector
 from memory.actions import proposal_findings
 from memory.actions.derived_edges import load_meanings
@@ -80,3 +81,21 @@ def test_triage_without_a_vector_does_not_replace_that_with_one(
     triage_entries(acme.pk, [pk])
     assert [len(vectors) for vectors in results] == [0, 1]
     assert makers.get(Triage, acme, entry=pk).by_meaning
+
+
+def test_memory_that_was_decided_after_the_look_up_is_not_compared(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    existing, new = (UUID(propose(agent, text)) for text in TEXTS[:2])
+    makers.settle()
+
+    def find(*args: Any, **options: Any) -> dict[UUID, dict[str, float]]:
+        results = find_nearest_of_each(*args, **options)
+        MemoryEntry.objects.of(acme).filter(pk=existing).update(status="rejected")
+        return results
+
+    pair = (new, existing)
+    assert pair in {(row["entry_id"], row["other_id"]) for row in list_findings(acme)}
+    monkeypatch.setattr(proposal_findings, "find_nearest_of_each", find)
+    triage_entries(acme.pk, [new])
+    assert pair not in {(row["entry_id"], row["other_id"]) for row in list_findings(acme)}
