@@ -25,8 +25,11 @@ test: development clients ## run all tests except those of `make chaos` and `mak
 	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" $(RECORD)
 
 long: development clients ## run the long form of some tests, and query plans with 100,000 memories
-	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
-	@$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py
+	@failed=0; \
+	$(ALONE) $(PY) -m pytest -n $(JOBS) -m "long and not alone" || failed=1; \
+	$(ALONE) $(PY) -m pytest -n 0 -m "long and alone" || failed=1; \
+	$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py || failed=1; \
+	exit $$failed
 
 check: development ## check formatting, lint, types, imports, terms and migrations
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style

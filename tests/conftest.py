@@ -30,7 +30,14 @@ from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import scan_method_choice
 from kmapp.text import token_counter
 from tests import makers, process_caches
-from tests.databases import clone, drop, make_template, temporary_database, use_database
+from tests.databases import (
+    CONNECTIONS,
+    clone,
+    drop,
+    make_template,
+    temporary_database,
+    use_database,
+)
 from tests.embedder import CachingEmbeddingServer
 from tests.fake_provider import FakeProvider
 from tests.kernel.fsck.tampering import Intruder, intrude
@@ -62,7 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
             embedded.get_postgres_sockets(data),
             data / "postgres.log",
             durable=False,
-            extra_settings={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
+            # The segments are for base backups and standbys of tests.
+            extra_settings={"wal_keep_size": "1GB", **CONNECTIONS},
         ),
         Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
         CachingEmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),

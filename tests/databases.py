@@ -17,6 +17,8 @@ from kmapp.runtime.embedded.base_backups import run_postgres_program
 
 TEMPLATE = "kmapp_template"
 ALIASES = ("default", "owner")
+# Of the tests' server, for three workers with twenty requests at once; a standby needs as many.
+CONNECTIONS = {"max_connections": "100"}
 
 
 def _superuser(database: str = "postgres") -> str:

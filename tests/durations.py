@@ -97,5 +97,6 @@ class DurationsFile:
         rows = sorted(self.tests.items(), key=lambda row: row[1].seconds, reverse=True)
         lines = ["\t".join(COLUMNS)]
         lines += ["\t".join([*duration.cells(), test]) for test, duration in rows]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)

@@ -14,6 +14,7 @@ from kmapp.runtime import embedded
 from kmapp.runtime.embedded.base_backups import run_postgres_program
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import UNPRIVILEGED, Postgres
+from tests.databases import CONNECTIONS
 
 
 def admit_account(account: str) -> None:
@@ -50,7 +51,7 @@ def run_standby() -> Iterator[Postgres]:
             embedded.get_postgres_sockets(place),
             place / "postgres.log",
             durable=False,
-            extra_settings={"max_standby_streaming_delay": "1s"},
+            extra_settings={"max_standby_streaming_delay": "1s", **CONNECTIONS},
         )
         with standby:
             yield standby

@@ -40,8 +40,10 @@ def test_file_of_durations(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest('pytest_plugins = ["tests.durations"]')
     pytester.makepyfile(test_case=CASES)
-    pytester.runpytest_subprocess("-p", "xdist", "-n", workers, "--durations-file=durations.tsv")
-    lines = (pytester.path / "durations.tsv").read_text().splitlines()
+    pytester.runpytest_subprocess(
+        "-p", "xdist", "-n", workers, "--durations-file=new/durations.tsv"
+    )
+    lines = (pytester.path / "new/durations.tsv").read_text().splitlines()
     assert lines[0].split("\t") == [*COLUMNS]
     rows = [dict(zip(COLUMNS, line.split("\t"), strict=True)) for line in lines[1:]]
     seconds = [float(row["seconds"]) for row in rows]

@@ -25,7 +25,7 @@ from tests.promises.plugin import RecordFigure
 SECONDS = 120  # limit of a restore of 100,000 memories with the index of their vectors
 NUMBERS = [
     pytest.param(10_000, marks=[pytest.mark.chaos, pytest.mark.promise(30), long]),
-    pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1800)]),
 ]
 
 
