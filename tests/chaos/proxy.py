@@ -129,6 +129,7 @@ class Proxy:
                 self._abort(server)
 
     def _is_refusing(self) -> bool:
+        """Return whether connections are reset now; another thread may change this any time."""
         return self.fault.reset
 
     def _connect(self) -> socket.socket:
