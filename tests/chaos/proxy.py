@@ -112,7 +112,7 @@ class Proxy:
             except OSError:
                 return
             self.connections += 1
-            if self.fault.reset:  # before anything can be forwarded
+            if self._is_refusing():  # before anything can be forwarded
                 self._abort(client)
                 continue
             try:
@@ -124,9 +124,13 @@ class Proxy:
             for source, to, is_answer in ((client, server, False), (server, client, True)):
                 args = (source, to, is_answer)
                 threading.Thread(target=self._forward, args=args, daemon=True).start()
-            if self.fault.reset:  # since then
+            if self._is_refusing():  # since then
                 self._abort(client)
                 self._abort(server)
+
+    def _is_refusing(self) -> bool:
+        """Return whether connections are reset now; another thread may change this any time."""
+        return self.fault.reset
 
     def _connect(self) -> socket.socket:
         if isinstance(self.target, int):

@@ -17,7 +17,7 @@ PATIENCE = 300  # seconds
 SEARCHES = 10  # for each write, whose vector is computed at low priority
 MCP_PAUSE = 0.02  # seconds between two calls of a client, which share the processors with agents
 
-# Alone: a disk that other tests keep busy lets a request wait for a lock longer than it may.
+# Alone: requests have time limits of seconds, such as two for a lock or a connection.
 pytestmark = [
     pytest.mark.long,
     pytest.mark.alone,
