@@ -69,7 +69,7 @@ class Scheduler(PersistentScheduler):
             super().sync()
         except OSError as error:
             # A failed `sync` of a shelf turns this off, and later ones would store nothing.
-            self._store.writeback = True
+            self._store.writeback = True  # type: ignore[attr-defined]  # not in the stubs
             log.warning("schedule_not_stored", error=type(error).__name__)
 
     def _move_to_file(self) -> None:

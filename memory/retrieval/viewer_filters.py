@@ -25,7 +25,7 @@ def build_viewer_filter(account_id: UUID, viewer: Viewer) -> AllowedObjects:
     return replace(allowed, reader_groups=list_reader_groups(viewer))
 
 
-@lru_cache(maxsize=2 ** len(OWNER_IDS))
+@lru_cache(maxsize=1 << len(OWNER_IDS))
 def _compile_filter(names: tuple[str, ...]) -> AllowedObjects:
     """Return the condition for a viewer with these ids, with places instead of values."""
     viewer = Viewer(**{name: PLACES[name] for name in names})

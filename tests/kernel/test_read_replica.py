@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 import psycopg
@@ -20,7 +20,7 @@ from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.processes import wait_until
 from kmapp.search import packed_array_reads, read_replica
-from kmapp.search.packed_array_cache import ArrayCache
+from kmapp.search.packed_array_cache import ArrayCache, CachedArray
 from kmapp.search.posting_packing import pack_recent
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
@@ -230,9 +230,10 @@ def test_arrays_of_both_servers_are_cached_apart(
     monkeypatch.setattr(packed_array_reads, "array_cache", cache := ArrayCache())
 
     def list_arrays(alias: str) -> dict[Any, list[Any]]:
+        values = cast("dict[tuple[Any, ...], CachedArray]", cache._values)  # noqa: SLF001
         return {
             key[1:]: [column.tolist() for column in array.columns]
-            for key, array in cache._values.items()  # noqa: SLF001
+            for key, array in values.items()
             if key[0] == alias
         }
 

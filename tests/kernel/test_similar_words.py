@@ -110,7 +110,7 @@ def compute_cosine(one: str, other: str) -> float:
     """Return the cosine of two words, from whole numbers of Python."""
     vectors = WordVectors()
     pair = vectors.rows[vectors.list_rows([one, other])].astype(int).tolist()
-    return sum(a * b for a, b in zip(*pair, strict=True)) / SCALE**2
+    return float(sum(a * b for a, b in zip(*pair, strict=True)) / SCALE**2)
 
 
 @settings(deadline=None)
