@@ -36,8 +36,9 @@ _CODES_SQL = """
 SELECT name, directory, content, is_committed, NULL::bytea, NULL::uuid[] FROM ({packed}) packed
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, centre, ARRAY(
-    SELECT document FROM search_indexeddocument WHERE account_id = %s AND collection = %s
-       AND coding = 1 AND reader_group = ANY (%s::text[]) LIMIT %s)
+    SELECT d.document FROM unnest(%s::text[]) AS g (name) CROSS JOIN LATERAL (
+      SELECT document FROM search_indexeddocument WHERE account_id = %s AND collection = %s
+         AND coding = 1 AND reader_group = g.name OFFSET 0) d LIMIT %s)
   FROM search_codecentre WHERE account_id = %s AND collection = %s AND model_id = %s
 """
 # For the subqueries of each key, see `kmapp.database.psycopg_cursors`. GROUP BY leaves out
@@ -126,7 +127,7 @@ def _load_codes(
     with read.take_turns(), binary_cursor(prepares=True) as cursor:
         cursor.execute(
             _CODES_SQL.format(packed=read.sql),
-            [*read.parameters, *key, reader_groups, MAX_WAITING + 1, *key, model.pk],
+            [*read.parameters, reader_groups, *key, MAX_WAITING + 1, *key, model.pk],
         )
         rows = cursor.fetchall()
         packed = [row[:4] for row in rows if row[0] is not None]
