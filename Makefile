@@ -11,7 +11,7 @@ ALONE := env $(addprefix -u ,$(VARIABLES) DATABASE_SUPERUSER_URL PYTHONDONTWRITE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval bench-tokens \
-  bench-peers browser shots lock clean clean-data runtime development clients
+  bench-peers browser shots lock clean clean-data runtime development clients beside fire promises
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -84,13 +84,14 @@ PROMISES := .promises
 # A table of the seconds of each test is appended to the file in DURATIONS.
 RECORD = --promises=$(PROMISES) $(if $(DURATIONS),--durations-file=$(DURATIONS))
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 $(RECORD)
+SHORT_FORM := --maxschedchunk=1 -m chaos tests/chaos
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone,
 # except in the short form: its limits hold on a busy machine, see tests/chaos/measure.py.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`; PROMISES=FOLDER
 	@failed=0; \
 	if [ -n "$(SHORT)" ]; then \
-	  $(FIRE) -n 3 --maxschedchunk=1 -m chaos tests/chaos || failed=1; \
+	  $(FIRE) -n 3 $(SHORT_FORM) || failed=1; \
 	else \
 	  rm -f $(PROMISES)/*.json; \
 	  $(FIRE) -n 3 -m "promise and not alone" || failed=1; \
@@ -98,6 +99,17 @@ chaos: development ## test all promises with injected faults; SHORT=1 takes minu
 	fi; \
 	$(PY) -m tests.promises $(PROMISES) || failed=1; \
 	exit $$failed
+
+# For .ci/run: what runs beside `make test`. Its output is written to a file, so that it is not mixed with that of the tests.
+beside: development
+	@mkdir -p $(PROMISES)
+	@exec $(MAKE) --no-print-directory --keep-going --output-sync=target types audit fire SHORT=1 >$(PROMISES)/beside.txt 2>&1
+
+fire: development
+	@$(FIRE) -n 2 $(SHORT_FORM)
+
+promises:
+	@$(PY) -m tests.promises $(PROMISES)
 
 soak: development ## run half an hour of load while processes are killed; MINUTES=2, RATE=10, OUT=FILE
 	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) $(if $(OUT),--out $(OUT))

@@ -6,9 +6,12 @@ more than MAX_RERUNS failures: they are not run again.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MAX_RERUNS = 3
@@ -17,7 +20,26 @@ FAILED = 1  # pytest's exit code of a run with failed tests
 
 def pytest(cache: str, *arguments: str) -> int:
     command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
-    return subprocess.run(command, check=False).returncode
+    with subprocess.Popen(command) as process, interrupting(process):
+        return process.wait()
+
+
+@contextmanager
+def interrupting(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """On SIGTERM or Ctrl-C let pytest stop its servers and delete their data, and wait for it.
+
+    A terminal sends Ctrl-C to pytest, too.
+    """
+    handlers = {
+        signal.SIGTERM: lambda *_: process.send_signal(signal.SIGINT),
+        signal.SIGINT: lambda *_: None,
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def failed_tests(cache: str) -> list[str]:

@@ -1,12 +1,12 @@
 """Settings of the tests: real servers with data in a temporary folder."""
 
 import os
-import uuid
 
 from kmapp.runtime.embedded.temporary_servers import free_port
+from tests.data_folder import name_data_folder
 
 # Workers inherit these, so that all use the servers that the first process starts.
-os.environ.setdefault("KMAPP_DATA_DIR", f"/tmp/kmapp-tests-{uuid.uuid4().hex[:8]}")  # noqa: S108
+os.environ.setdefault("KMAPP_DATA_DIR", name_data_folder())
 os.environ.setdefault("SECRET_KEY", "tests only")
 os.environ.setdefault("EMBEDDER_QUERY_PORT", str(free_port()))
 os.environ.setdefault("EMBEDDER_BATCH_PORT", os.environ["EMBEDDER_QUERY_PORT"])

@@ -203,3 +203,21 @@ def test_invalid_promise_mark_is_rejected(elsewhere: pytest.Pytester, mark: str,
     results = elsewhere.runpytest_subprocess()
     assert results.ret == pytest.ExitCode.USAGE_ERROR
     results.stderr.fnmatch_lines([f"*{why}*"])
+
+
+def test_page_names_the_short_form_in_whatever_order_its_runs_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short form of the chaos tests may run beside `make test`."""
+    page, folder = tmp_path / "promises.md", tmp_path / "one"
+    monkeypatch.setattr(command, "DOCS", page)
+    monkeypatch.setattr(sys, "argv", ["promises", "--docs", str(folder)])
+    folder.mkdir()
+    for short_form in (8, 9):
+        page.write_text(f"{command.BEGIN}\n\nOlder.\n\n{command.END}")
+        for hour in (8, 9):
+            began = f"2026-01-02T0{hour}:30:00+00:00"
+            results: dict[str, Result] = {str(hour): ("passed", [*PROMISES], [])}
+            store_run(folder, began, results, short=hour == short_form, **MACHINE)
+        assert command.main() == 0
+        assert "By `make test` and `make chaos SHORT=1` on 2 January" in page.read_text()

@@ -1,12 +1,16 @@
 """Failed tests run once more, alone, and the longest tests start early."""
 
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kmapp.runtime.processes import wait_until
 from tests.run import MAX_RERUNS, run
 from tests.schedule import LONGEST, LONGEST_OF_CHAOS, pytest_collection_modifyitems
 
@@ -60,6 +64,35 @@ def test_failures_run_again_alone(
     assert ("Running again, alone" in output) == again
     assert ("PASSED ONLY ALONE" in output) == (again and not result)
     assert (folder / "passes").read_text() == "ran", "a test that passes runs once"
+
+
+ENDLESS = """
+import time
+from pathlib import Path
+import pytest
+
+@pytest.fixture
+def server():
+    yield
+    Path("stopped").touch()
+
+def test_waits(server):
+    Path("began").touch()
+    time.sleep(60)
+"""
+
+
+def test_servers_stop_if_the_run_is_terminated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    (folder / "test_case.py").write_text(ENDLESS)
+    command = [sys.executable, "-m", "tests.run", "-c", "pytest.ini", "-n", "0", "test_case.py"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        assert wait_until((folder / "began").exists, 60)
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert (folder / "stopped").exists()
 
 
 def test_longest_tests_exist() -> None:

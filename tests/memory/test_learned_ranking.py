@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -62,21 +63,26 @@ FEW = HELD_OUT[:4]
 
 
 @pytest.fixture
-def answers(agent: Agent) -> dict[str, str]:
+def answers(committed: str, agent: Agent) -> dict[str, str]:
     """The id of the answer to each question, by its thing."""
     agent.write(*(text.format(thing) for thing in THINGS for text in CHATTER), **OWNED)
     ids = agent.write(*map(ANSWER.format, THINGS), **OWNED)
+    with connections["owner"].cursor() as cursor:  # a search without statistics takes a second
+        cursor.execute(f"ANALYZE {MemoryEntry._meta.db_table}")
     return dict(zip(THINGS, ids, strict=True))
 
 
-def judge_all(agent: Agent, answers: dict[str, str]) -> None:
-    judgements = [
+def build_judgements(answers: dict[str, str]) -> list[dict[str, Any]]:
+    return [
         {"question": question(thing), "user_id": "mira", "memory_id": pk, "relevant": True}
         for thing, pk in answers.items()
     ]
-    assert agent.post("memory/judgements", {"judgements": judgements}, 200)["changed"] == len(
-        answers
-    )
+
+
+def judge_all(agent: Agent, answers: dict[str, str]) -> None:
+    judgements = build_judgements(answers)
+    changed = agent.post("memory/judgements", {"judgements": judgements}, 200)["changed"]
+    assert changed == len(answers)
 
 
 def learn(agent: Agent) -> dict[str, Any]:
@@ -102,12 +108,7 @@ def recall_of_held_out(found: dict[str, Any], answers: dict[str, str]) -> float:
 
 
 def import_judgements(client: Client, answers: dict[str, str]) -> None:
-    lines = [
-        json.dumps(
-            {"question": question(thing), "user_id": "mira", "memory_id": pk, "relevant": True}
-        )
-        for thing, pk in answers.items()
-    ]
+    lines = map(json.dumps, build_judgements(answers))
     file = SimpleUploadedFile("judgements.jsonl", "\n".join(lines).encode())
     assert client.post(reverse("memory:judgements_import"), {"file": file}).status_code == 302
 
