@@ -57,6 +57,8 @@ SETTINGS = {
     "autovacuum_vacuum_scale_factor": "0.02",
     "autovacuum_vacuum_insert_scale_factor": "0.02",
     "autovacuum_analyze_scale_factor": "0.02",
+    # Until the first ANALYZE, searches read all memories for each match.
+    "autovacuum_naptime": "10s",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %u ",
