@@ -13,6 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.bulk_insert import EncodedJson, NewRows, encode_rows
+from kmapp.database.raw_sql import build_row
 from kmapp.database.shared_values import has_one_value
 from kmapp.ledger.actions import Recording, encode_bodies
 from kmapp.ledger.canonical import digest, encode_canonical, encode_canonical_records
@@ -20,7 +21,7 @@ from kmapp.ledger.models import Commit, Seal
 from memory.actions.record_versions import build_version, collect_first_versions
 from memory.actions.write_entries import write_batch
 from memory.models import MemoryEntry, MemoryVersion
-from memory.models.entry_input import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry, compute_digests
 from tests.strategies import column_values
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -126,6 +127,25 @@ def test_bodies_and_versions_are_those_of_single_rows() -> None:
             for name in names - {"id", "state"}:
                 assert versions[name][place] == getattr(expected, name), name
             assert json.loads(versions["state"][place]) == expected.state
+
+
+def test_digests_of_a_batch_are_those_of_single_drafts() -> None:
+    drafts = [
+        NewEntry(text="Tea.", user_id="u"),
+        NewEntry(text="茶。", user_id="u", metadata={"a": True}, observed_at=NOW),
+        NewEntry(text="茶。", user_id="u", metadata={"a": 1}, confidence=1, tags=("x",)),
+    ]
+    for batch in ([], drafts[:1], drafts[1:], drafts):
+        assert compute_digests(batch) == [draft.sha256() for draft in batch]
+
+
+def test_row_is_built_like_by_its_model() -> None:
+    values = {"id": uuid4(), "account_id": uuid4(), "content": "Tea.", "tags": ["x"]}
+    names = [field.attname for field in MemoryEntry._meta.concrete_fields]
+    row, expected = build_row(MemoryEntry, values), MemoryEntry(**values)
+    assert [getattr(row, name) for name in names] == [getattr(expected, name) for name in names]
+    assert row._state.adding  # noqa: SLF001
+    assert row.slots is not build_row(MemoryEntry, values).slots
 
 
 def test_batch_is_stored_as_it_is_returned(acme: Account) -> None:
