@@ -88,15 +88,19 @@ def build_insert_sql(model: type[Model]) -> str:
 def encode_rows(rows: Sequence[Model] | NewRows) -> tuple[str, str]:
     """Return the columns with one value as a JSON object, and an array of rows with the others."""
     shared: list[str] = []
+    shared_others: dict[str, Any] = {}  # of types that are encoded together
     names: list[str] = []
     others: list[Sequence[str]] = []
-    columns = _collect_columns(rows).columns
-    for name, values in columns.items():
-        if has_one_value(values):
-            shared.append(f'"{name}":{_encode(values[0])}')
-        else:
+    for name, values in _collect_columns(rows).columns.items():
+        if not has_one_value(values):
             names.append(name)
             others.append([_encode(value) for value in values])
+        elif encode := _ENCODERS.get(type(values[0])):
+            shared.append(f'"{name}":{encode(values[0])}')
+        else:
+            shared_others[name] = values[0]
+    if shared_others:
+        shared.append(_OTHER_TYPES.encode(shared_others)[1:-1])
     if not names:
         objects = ["{}"] * len(rows)
     else:
