@@ -94,7 +94,7 @@ class Typed(serializers.Serializer[Any]):
             wrong: dict[Any, Any] = {
                 name: issue
                 for name, field in self.fields.items()
-                if (issue := check(field, data.get(name)))
+                if (value := data.get(name)) is not None and (issue := check(field, value))
             }
             if wrong:
                 raise ValidationError(wrong)
@@ -121,8 +121,6 @@ class Typed(serializers.Serializer[Any]):
 
 def _find_query_error(field: Any, value: Any) -> list[str]:
     """Return the error for a query parameter that DRF would treat as missing or as a number."""
-    if value is None:
-        return []
     if value == "" and not getattr(field, "allow_blank", False):
         return ["This field may not be empty. Send a value or omit the field."]
     if isinstance(field, serializers.IntegerField) and not INTEGER.fullmatch(value):
@@ -136,13 +134,16 @@ def _find_long_texts(field: Any, value: Any) -> list[str] | dict[int | str, Any]
         value = [value]
     if isinstance(value, list | dict):
         child = getattr(field, "child", None)
+        if child is None:
+            return []
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return {at: issue for at, each in items if (issue := _find_long_texts(child, each))}
     limit = getattr(field, "max_length", None)
     if not isinstance(field, serializers.CharField) or limit is None or not isinstance(value, str):
         return []
-    message = field.error_messages["max_length"].format(max_length=limit)
-    return [message] if len(value) > limit else []
+    if len(value) <= limit:
+        return []
+    return [field.error_messages["max_length"].format(max_length=limit)]
 
 
 def _find_mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:

@@ -1,22 +1,29 @@
 """Writing to the ledger with `recording`."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from os import urandom
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account, SealedModel
+from kmapp.accounts.models import Account, SealedModel, is_sealed
 from kmapp.database.advisory_locks import ADVISORY_LOCK_SQL
-from kmapp.database.bulk_insert import insert_rows, mark_inserted
+from kmapp.database.bulk_insert import NewRows, insert_rows, mark_inserted
 from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import prepared_cursor
-from kmapp.ledger.canonical import SALT_BYTES, digest, digest_encoded, encode_canonical
+from kmapp.ledger.canonical import (
+    SALT_BYTES,
+    digest,
+    digest_encoded,
+    encode_canonical,
+    encode_canonical_records,
+)
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, GENESIS_HASH, build_hash_prefix
 from kmapp.ledger.chain_deviations import describe_deviation, find_last_signed
 from kmapp.ledger.models import Commit, Note, Seal
@@ -46,6 +53,15 @@ RETURNING seq, parent_hash, commit_hash
 """
 
 
+class NewSeal(NamedTuple):
+    """The salt of one digest of a commit that is being prepared."""
+
+    object_type: str
+    object_id: UUID
+    op: str
+    salt: bytes
+
+
 @dataclass
 class Recording:
     """A commit that is being prepared. Rows refer to its `id` before it is written."""
@@ -57,21 +73,14 @@ class Recording:
     accepts_loss: bool = False  # the chain need not be the signed one
     id: UUID = field(default_factory=uuid7)
     diff: list[dict[str, str | None]] = field(default_factory=list)
-    seals: list[Seal] = field(default_factory=list)
+    seals: list[NewSeal] = field(default_factory=list)
     erased: list[UUID] = field(default_factory=list)
     commit: Commit | None = None  # set when the block ends
 
     def add(self, row: Sealable, op: str, body: bytes | None = None) -> None:
         """Seal a row as it is now, after the change; `body` is its canonical body, if known."""
         salt = urandom(SALT_BYTES)
-        seal = Seal(
-            account_id=self.account_id,
-            commit_id=self.id,
-            object_type=row._meta.label_lower,
-            object_id=row.pk,
-            op=op,
-            salt=salt,
-        )
+        seal = NewSeal(row._meta.label_lower, row.pk, op, salt)
         self.seals.append(seal)
         sealed = digest_encoded(salt, encode_canonical(row.body()) if body is None else body)
         self._add_change(seal.object_type, row.pk, op, sealed)
@@ -137,7 +146,7 @@ def recording(
 
 
 def _write_commit(draft: Recording) -> None:
-    seals = draft.seals
+    seals = _collect_seals(draft)
     if draft.erased:
         insert_rows(seals)
         Seal.objects.of(draft.account_id).filter(object_id__in=draft.erased).delete()
@@ -160,6 +169,32 @@ def _write_commit(draft: Recording) -> None:
         diff=draft.diff,
     )
     _append_commit(draft.commit, accepts_loss=draft.accepts_loss)
+
+
+def _collect_seals(draft: Recording) -> NewRows | list[Seal]:
+    if not draft.seals:
+        return []
+    number = len(draft.seals)
+    return NewRows(
+        Seal,
+        {
+            "id": [uuid7() for _ in draft.seals],
+            "account_id": [draft.account_id] * number,
+            "commit_id": [draft.id] * number,
+            **dict(zip(NewSeal._fields, zip(*draft.seals, strict=True), strict=True)),
+        },
+    )
+
+
+def encode_bodies(rows: Sequence[SealedModel]) -> list[bytes]:
+    """Return what a commit digests of rows of one model: `encode_canonical(row.body())` of each."""
+    names = [
+        field.attname
+        for field in rows[0]._meta.concrete_fields
+        if field.attname not in rows[0].unsealed_fields
+    ]
+    columns = zip(*map(attrgetter(*names), rows), strict=True)
+    return encode_canonical_records(dict(zip(names, columns, strict=True)), is_sealed)
 
 
 def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:

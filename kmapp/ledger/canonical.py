@@ -8,9 +8,13 @@ and stores no NUL. `check_storable` applies the same rule to input, where a refu
 import hashlib
 import json
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any, TypeAlias
 from uuid import UUID
+
+from kmapp.database.shared_values import has_one_value
 
 MAX_INTEGER = 2**53 - 1  # larger integers are not exact as doubles
 MAX_DEPTH = 128  # twice what the API accepts: rows and diffs wrap their input
@@ -39,6 +43,30 @@ _ENCODER = json.JSONEncoder(
 def encode_canonical(value: Any) -> bytes:
     """Encode a value with keys sorted by code point, without spaces, in UTF-8."""
     return _ENCODER.encode(_normalize(value, None, 0)).encode()
+
+
+def encode_canonical_records(
+    columns: Mapping[str, Sequence[Any]], is_included: Callable[[Any], bool] = lambda _value: True
+) -> list[bytes]:
+    """Encode records like `encode_canonical`; `columns` has their values by ASCII key.
+
+    Values that are not included are left out. One that all records have is encoded once.
+    """
+    parts: list[Iterable[str]] = []
+    for key in sorted(columns):
+        values = columns[key]
+        if has_one_value(values):
+            parts.append(repeat(_encode_part(key, values[0], is_included), len(values)))
+        else:
+            parts.append([_encode_part(key, value, is_included) for value in values])
+    records = zip(*parts, strict=True)
+    return [f"{{{','.join(filter(None, record))}}}".encode() for record in records]
+
+
+def _encode_part(key: str, value: Any, is_included: Callable[[Any], bool]) -> str:
+    if not is_included(value):
+        return ""
+    return f'"{key}":{_ENCODER.encode(_normalize(value, (None, key), 1))}'
 
 
 def check_storable(value: Any, path: str = "") -> None:

@@ -49,8 +49,8 @@ def insert_documents(
 
 
 def encode_document(document: UUID, text: str) -> dict[str, Any]:
-    counts = Counter(extract_terms(text))
-    return {"id": str(document), "length": counts.total(), "terms": counts}
+    terms = extract_terms(text)
+    return {"id": str(document), "length": len(terms), "terms": Counter(terms)}
 
 
 def index_documents(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
@@ -21,6 +21,7 @@ _LETTER = rf"[^\W_{_HAN}{_UNSPACED}]"
 _RUN = re.compile(
     rf"(?P<han>[{_HAN}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>{_LETTER}+(?:[-_.@/+:]+{_LETTER}+)*)"
 )
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:[-_.@/+:]+[a-z0-9]+)*")  # what `word` matches in ASCII
 _PIECE = re.compile(r"[^\W_]+")
 # "don't" is dropped; of "Ann's" and "they'll" the word remains.
 _CONTRACTION = re.compile(r"\b\w+n['’`]t\b|(?<=\w)['’`](?:s|d|m|ll|re|ve)\b")
@@ -57,11 +58,15 @@ def extract_terms(text: str) -> list[str]:
 
     E-mail addresses, versions and identifiers are included whole and in pieces.
     """
-    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", _fold_term(text)))
+    plain = _fold_term(text)
+    if "," in plain:
+        plain = _THOUSANDS.sub("", plain)
+    if "'" in plain or "’" in plain or "`" in plain:
+        plain = _CONTRACTION.sub("", plain)
+    if plain.isascii():
+        return list(chain.from_iterable(map(_word, _ASCII_WORD.findall(plain))))
     return [
-        term[:TERM_LENGTH]
-        for run in _RUN.finditer(plain)
-        for term in _READERS[cast(str, run.lastgroup)](run[0])
+        term for run in _RUN.finditer(plain) for term in _READERS[cast(str, run.lastgroup)](run[0])
     ]
 
 
@@ -83,9 +88,10 @@ def _find_first_term(text: str) -> str:
 
 def chinese_share(text: str) -> float:
     """Return the share of Chinese words in a text, 0 to 1."""
-    han = len(_HAN_CHARACTER.findall(text)) / 1.5
-    other = len(_SPACED_WORD.findall(text))
-    return han / (han + other) if han else 0.0
+    if text.isascii() or not (characters := _HAN_CHARACTER.findall(text)):
+        return 0.0
+    han = len(characters) / 1.5
+    return han / (han + len(_SPACED_WORD.findall(text)))
 
 
 def chinese_words(run: str) -> list[str]:
@@ -131,7 +137,8 @@ def _word(run: str) -> tuple[str, ...]:
 def _split_word(run: str) -> tuple[str, ...]:
     pieces = _PIECE.findall(run)
     whole = (run,) if len(pieces) > 1 else ()
-    return (*whole, *(_stem(piece) for piece in pieces if piece not in STOP_WORDS))
+    terms = (*whole, *(_stem(piece) for piece in pieces if piece not in STOP_WORDS))
+    return tuple(term[:TERM_LENGTH] for term in terms)
 
 
 _READERS: dict[str, Callable[[str], Iterable[str]]] = {

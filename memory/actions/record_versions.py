@@ -1,7 +1,7 @@
 """Versions of memories. Each version stores the state that its commit sealed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,10 +10,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM
-from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
+from kmapp.database.bulk_insert import (
+    EncodedJson,
+    NewRows,
+    build_insert_sql,
+    encode_rows,
+    insert_rows,
+    mark_inserted,
+)
+from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import prepared_cursor
 from kmapp.errors import Conflict
-from kmapp.ledger.actions import Recording
+from kmapp.ledger.actions import Recording, encode_bodies
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.notifications.webhooks.actions import enqueue_reports, report_changes
@@ -74,36 +82,57 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
     rows = sorted(entries, key=lambda entry: entry.pk)
     if not rows:
         return set()
-    bodies = {entry.pk: encode_canonical(entry.body()) for entry in rows}
-    versions = [build_version(entry, commit, reason, body=bodies[entry.pk]) for entry in rows]
+    bodies = encode_bodies(rows)
+    versions = collect_first_versions(rows, bodies, commit, reason)
+    values: list[Any] = [*encode_rows(rows), *encode_rows(versions), commit.account_id]
     with prepared_cursor() as cursor:
-        cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions), commit.account_id])
+        cursor.execute(_INSERT_NEW, values)
         webhooks = dict(cursor.fetchall())
     inserted = set(webhooks)
-    for entry in rows:
+    for entry, body in zip(rows, bodies, strict=True):
         if entry.pk in inserted:
             mark_inserted(entry)
-            commit.add(entry, Event.ADD, bodies[entry.pk])
+            commit.add(entry, Event.ADD, body)
     if receivers := next(iter(webhooks.values()), None):
-        references = [version.pk for version in versions if version.entry_id in inserted]
+        ids = zip(versions.columns["id"], versions.columns["entry_id"], strict=True)
+        references = [version_id for version_id, entry_id in ids if entry_id in inserted]
         enqueue_reports(commit.account_id, receivers, WEBHOOK_SOURCE, references)
     return inserted
 
 
+def collect_first_versions(
+    entries: Sequence[MemoryEntry], bodies: Sequence[bytes], commit: Recording, reason: str
+) -> NewRows:
+    """Return what `build_version` returns for each new entry, by column."""
+    shared = {
+        "account_id": commit.account_id,
+        "commit_id": commit.id,
+        "actor": str(commit.actor),
+        "reason": reason,
+        "event": Event.ADD,
+    }
+    return NewRows(
+        MemoryVersion,
+        {
+            "id": [uuid7() for _ in entries],
+            "entry_id": [entry.pk for entry in entries],
+            "state": [EncodedJson(body.decode()) for body in bodies],
+            "version": [entry.version for entry in entries],
+            "created_at": [entry.updated_at for entry in entries],
+            **{name: [value] * len(entries) for name, value in shared.items()},
+        },
+    )
+
+
 def build_version(
-    entry: MemoryEntry,
-    commit: Recording,
-    reason: str,
-    event: str = Event.ADD,
-    *,
-    body: bytes | None = None,
+    entry: MemoryEntry, commit: Recording, reason: str, event: str = Event.ADD
 ) -> MemoryVersion:
     return MemoryVersion(
         account_id=entry.account_id,
         entry_id=entry.pk,
         version=entry.version,
         event=event,
-        state=json.loads(encode_canonical(entry.body()) if body is None else body),
+        state=json.loads(encode_canonical(entry.body())),
         actor=str(commit.actor),
         reason=reason,
         created_at=entry.updated_at,

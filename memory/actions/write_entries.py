@@ -14,6 +14,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.pii_redaction import redact_text
 from kmapp.api.batch_node_registry import HostedNode, write_nodes
 from kmapp.database.ids import uuid7
+from kmapp.database.raw_sql import build_row
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Commit
@@ -26,7 +27,14 @@ from memory.actions.quotas import enforce_quotas
 from memory.actions.record_versions import insert_new_entries
 from memory.actions.review import Decision
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings
-from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import (
+    SHARED_FIELDS,
+    Batch,
+    EdgeEnd,
+    NewEdge,
+    NewEntry,
+    compute_digests,
+)
 
 Status = MemoryEntry.Status
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
@@ -96,10 +104,15 @@ def write_within_commit(
     if batch.dedupe:
         keys = share_keys(drafts, keys)
         existing |= find_identical(settings, actor, drafts, keys)
-    new_entries: dict[UUID, MemoryEntry] = {}
-    for position, (key, draft) in enumerate(zip(keys, drafts, strict=True)):
-        if key not in existing and key not in new_entries:
-            new_entries[key] = _build_entry(commit, settings, draft, key, position)
+    positions: dict[UUID, int] = {}  # of new entries
+    for position, key in enumerate(keys):
+        if key not in existing:
+            positions.setdefault(key, position)
+    digests = compute_digests([drafts[position] for position in positions.values()])
+    new_entries = {
+        key: _build_entry(commit, settings, drafts[position], key, position, sha256)
+        for (key, position), sha256 in zip(positions.items(), digests, strict=True)
+    }
     for entry in new_entries.values() if batch.status else ():
         entry.status = batch.status
     enforce_quotas(settings, actor, list(new_entries.values()))
@@ -169,31 +182,37 @@ def _refuse_foreign_ids(
 
 
 def _build_entry(
-    commit: Recording, settings: MemorySettings, draft: NewEntry, key: UUID, position: int
+    commit: Recording,
+    settings: MemorySettings,
+    draft: NewEntry,
+    key: UUID,
+    position: int,
+    sha256: str,
 ) -> MemoryEntry:
     now = timezone.now()
-    sha256, draft = draft.sha256(), draft.redacted(settings.account.redact)
+    draft = draft.redacted(settings.account.redact)
     visibility = draft.resolve_visibility()
     is_proposal = needs_review(settings, commit.actor, visibility, draft.kind)
-    return MemoryEntry(
-        id=key,
-        account_id=settings.account_id,
-        commit_id=commit.id,
-        written_in=commit.id,
-        client_id=draft.client_id or None,
-        written_sha256=sha256,
-        visibility=visibility,
-        content=draft.text,
-        slots=dict(draft.metadata),
-        flags=detect_flags(f"{draft.title}\n{draft.text}"),
-        status=Status.PROPOSED if is_proposal else Status.ACTIVE,
-        observed_at=draft.observed_at or now,
-        position=position,
-        created_by=str(commit.actor),
-        created_at=now,
-        updated_at=now,
+    values = {
+        "id": key,
+        "account_id": settings.account_id,
+        "commit_id": commit.id,
+        "written_in": commit.id,
+        "client_id": draft.client_id or None,
+        "written_sha256": sha256,
+        "visibility": visibility,
+        "content": draft.text,
+        "slots": dict(draft.metadata),
+        "flags": detect_flags(f"{draft.title}\n{draft.text}"),
+        "status": Status.PROPOSED if is_proposal else Status.ACTIVE,
+        "observed_at": draft.observed_at or now,
+        "position": position,
+        "created_by": str(commit.actor),
+        "created_at": now,
+        "updated_at": now,
         **{name: getattr(draft, name) for name in SHARED_FIELDS},
-    )
+    }
+    return build_row(MemoryEntry, values)
 
 
 def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:

@@ -21,7 +21,7 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import SALT_BYTES, digest, encode_canonical
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash
-from kmapp.ledger.models import Commit, Note
+from kmapp.ledger.models import Commit, Note, Seal
 from kmapp.management.account_lookup import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.active_models import active_model
@@ -187,7 +187,8 @@ class Seeder:
         self.head = Head(commit.seq, commit.commit_hash)
         yield commit
         yield Note(account_id=self.account.pk, commit_id=draft.id, salt=salt, **contents)
-        yield from draft.seals
+        for seal in draft.seals:
+            yield Seal(account_id=self.account.pk, commit_id=draft.id, **seal._asdict())
 
     def _done(self, entry: MemoryEntry, commit_id: UUID) -> Iterator[Model]:
         """Return the delivery record of an embedded entry."""

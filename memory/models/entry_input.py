@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Self
 from uuid import UUID, uuid5
 
@@ -10,10 +11,11 @@ from kmapp.accounts.pii_redaction import redact_value
 from kmapp.api.batch_node_registry import ForeignNode
 from kmapp.database.ids import uuid7
 from kmapp.database.keyed_digests import keyed_digest, matches_digest
-from kmapp.ledger.canonical import encode_canonical
+from kmapp.ledger.canonical import encode_canonical, encode_canonical_records
 from memory.models.entries import MemoryEntry
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
+PURPOSE = "memory.entry"  # of digests of input
 MAX_TAGS = 50  # of a memory that an agent or a person writes
 # Characters of a text in these columns, or of each text of a list.
 MAX_LENGTHS: Mapping[str, int] = {"title": 500, "tags": 100, "entities": 200}
@@ -93,13 +95,21 @@ class NewEntry:
         It is computed before redaction, so that it holds when the account's policy changes, and
         with a secret, so that redacted text cannot be guessed from it.
         """
-        return keyed_digest("memory.entry", self._canonical())
+        return keyed_digest(PURPOSE, self._canonical())
 
     def matches_digest(self, sha256: str) -> bool:
-        return matches_digest(sha256, "memory.entry", self._canonical())
+        return matches_digest(sha256, PURPOSE, self._canonical())
 
     def _canonical(self) -> bytes:
         return encode_canonical({each.name: getattr(self, each.name) for each in fields(self)})
+
+
+def compute_digests(drafts: Sequence[NewEntry]) -> list[str]:
+    """Return `sha256()` of each draft. What all of them have in common is encoded once."""
+    names = [each.name for each in fields(NewEntry)]
+    columns = zip(*map(attrgetter(*names), drafts), strict=True)
+    records = encode_canonical_records(dict(zip(names, columns, strict=True))) if drafts else []
+    return [keyed_digest(PURPOSE, record) for record in records]
 
 
 def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from snowballstemmer import stemmer
 from snowballstemmer.english_stemmer import EnglishStemmer
@@ -113,6 +113,13 @@ def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
     for term in extract_terms(text):
         assert 0 < len(term) <= TERM_LENGTH
         assert term.strip() == term
+
+
+@given(st.text(alphabet="abnstxAZ019 -_.@/+:,'`\n", max_size=200))
+@example("Don't owe 1,000,000 to Ann's a-1_b.c@d/e+f:g, they'll: 12,345 1,23")
+@example("a" * 300 + "-b")
+def test_ascii_text_has_the_same_terms_beside_other_text(text: str) -> None:
+    assert extract_terms(text) == extract_terms(f"{text} 。")
 
 
 def test_stop_words_are_dropped() -> None:

@@ -10,6 +10,7 @@ from kmapp.accounts.models.accounts import (
     SealedModel,
     account_ids,
     all_redaction_kinds,
+    is_sealed,
     sealed_columns,
 )
 from kmapp.accounts.models.keys import ApiKey
@@ -38,6 +39,7 @@ __all__ = [
     "User",
     "account_ids",
     "all_redaction_kinds",
+    "is_sealed",
     "list_account_access",
     "sealed_columns",
 ]

@@ -41,6 +41,11 @@ def sealed_columns(row: models.Model, unsealed: Collection[str] = ()) -> dict[st
     }
 
 
+def is_sealed(value: Any) -> bool:
+    """Return whether `sealed_columns` includes a column with this value."""
+    return bool(value) or (value is not None and value is not False and value not in ("", [], {}))
+
+
 class Account(models.Model):
     """The tenant: one organisation's knowledge, rules and ledger."""
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kmapp.text.folding import Span
 
@@ -62,11 +62,18 @@ _PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
 def find_credentials(text: str) -> Iterator[Span]:
     lower = (text if text.isascii() else text.translate(_LETTERS_IGNORING_CASE)).lower()
     for keywords, expression, group, accept in _RECOGNISERS:
-        if keywords and not any(keyword in lower for keyword in keywords):
+        if keywords and not _has_one(keywords, lower):
             continue
         for match in expression.finditer(text):
             if accept is None or accept(match[group]):
                 yield match.span(group)
+
+
+def _has_one(keywords: Sequence[str], text: str) -> bool:
+    for keyword in keywords:  # noqa: SIM110 - `any` would take twice as long
+        if keyword in text:
+            return True
+    return False
 
 
 def _looks_random(value: str) -> bool:

@@ -13,9 +13,12 @@ _CANDIDATE = re.compile(  # a lookahead, because candidates may overlap
     r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}[ \-]?[0-9][ \-]?[0-9](?:[ \-.]{0,2}[A-Za-z0-9]){11,30}))"
 )
 _CHARACTER = re.compile(r"[A-Za-z0-9]")
+_DIGIT = re.compile(r"[0-9]")  # of which every candidate has two
 
 
 def find_ibans(text: str) -> Iterator[Span]:
+    if not _DIGIT.search(text):
+        return
     for candidate in _CANDIDATE.finditer(text):
         places = [match.start() for match in _CHARACTER.finditer(text, *candidate.span(1))]
         number = "".join(text[place] for place in places)

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from kmapp.security.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
-from kmapp.security.prompt_injection.encodings import decode_texts
+from kmapp.security.prompt_injection.encodings import compute_longest_word, decode_texts
 from kmapp.security.prompt_injection.prefiltered_patterns import KeywordPatterns, load_patterns
 from kmapp.security.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
@@ -27,7 +27,8 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FLAG_EMOJI = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{2,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _MIXED_SCRIPTS = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
+_MIN_BASE64_LENGTH = 24  # characters
+_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_BASE64_LENGTH},}}+={{0,2}}")
 _MIN_SENTENCE_LENGTH = 6  # decoded characters
 _MAX_BASE64_LENGTH = 4096  # characters of one run that are decoded
 _EXCERPT_LENGTH = 160
@@ -107,6 +108,8 @@ def _decode_hidden_texts(text: str) -> Iterator[str]:
 
 def _decode_sentences(text: str) -> Iterator[str]:
     """Yield the content of each base64 run that decodes to readable sentences."""
+    if compute_longest_word(text) < _MIN_BASE64_LENGTH:
+        return
     for match in _BASE64.finditer(text):
         code = match[0][:_MAX_BASE64_LENGTH].rstrip("=").replace("-", "+").replace("_", "/")
         try:

@@ -5,15 +5,12 @@ Three groups of words in one text, one of them an order or an address, are suspi
 
 from collections.abc import Iterable
 
-from kmapp.security.prompt_injection.prefiltered_patterns import compile_lines, read_table
+from kmapp.security.prompt_injection.prefiltered_patterns import load_patterns
 
 _MIN_GROUPS = 3
 _MAX_LENGTH = 600  # characters; in a longer text three groups occur by chance
 
-_EXPRESSIONS = {
-    name: compile_lines(expression, {})
-    for name, expression in read_table("weak_signals.toml").items()
-}
+GROUPS = load_patterns("weak_signals.toml")
 
 
 def has_weak_signals(lower: str) -> bool:
@@ -22,11 +19,11 @@ def has_weak_signals(lower: str) -> bool:
         return False
     if not _groups(lower, {"addresses", "orders"}):  # as in most texts
         return False
-    groups = _groups(lower, _EXPRESSIONS)
+    groups = _groups(lower, GROUPS)
     is_addressed = groups & {"addresses", "frame", "this_text"}
     about_models = groups & {"frame", "model", "this_text"}
     return bool(is_addressed and about_models) and len(groups) >= _MIN_GROUPS
 
 
 def _groups(lower: str, names: Iterable[str]) -> set[str]:
-    return {name for name in names if _EXPRESSIONS[name].search(lower)}
+    return {name for name in names if any(each.search(lower) for each in GROUPS[name])}
