@@ -20,9 +20,11 @@ MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it
 MAX_PURGED = 1_024  # documents of one transaction
 
+# Each block starts after the one before: otherwise it would read again what was packed already,
+# which an index contains until the next vacuum.
 _RECENT = """
 SELECT document::text, length, terms::json FROM search_indexeddocument
- WHERE account_id = %s AND collection = %s AND number IS NULL
+ WHERE account_id = %s AND collection = %s AND document > %s AND number IS NULL
  ORDER BY document LIMIT %s FOR UPDATE SKIP LOCKED
 """
 # The first free number of the first block with room at its end: blocks whose documents were all
@@ -58,20 +60,20 @@ def pack_recent(account_id: UUID, collection: str, *, at_least: int = MIN_PACKED
 
     Return early while another process packs the same collection.
     """
-    total = 0
-    while packed := _pack_block(account_id, collection, at_least):
-        total += packed
+    total, after = 0, str(UUID(int=0))
+    while packed := _pack_block(account_id, collection, at_least, after):
+        total, after = total + len(packed), packed[-1]
     return total
 
 
-def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
-    """Pack the oldest recent documents into one block."""
+def _pack_block(account_id: UUID, collection: str, at_least: int, after: str) -> list[str]:
+    """Pack the first recent documents after this one into one block, and return them."""
     with acting(account_id), binary_cursor() as cursor:
         if not try_lock_until_commit(build_lock_name(account_id, collection)):
-            return 0
-        rows = cursor.execute(_RECENT, [account_id, collection, MAX_PACKED]).fetchall()
+            return []
+        rows = cursor.execute(_RECENT, [account_id, collection, after, MAX_PACKED]).fetchall()
         if len(rows) < max(at_least, 1):
-            return 0
+            return []
         key: Mapping[str, Any] = {"account": account_id, "collection": collection, "size": BLOCK}
         [(first, room)] = cursor.execute(_FREE_NUMBER, key).fetchall()
         rows = rows[:room]
@@ -79,11 +81,11 @@ def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
         for number, (_, length, frequencies) in enumerate(rows, first):
             for term, frequency in frequencies.items():
                 by_key[term, first // BLOCK].append((number, length, frequency))
-        numbers = list(range(first, first + len(rows)))
-        cursor.execute(_NUMBER, [[row[0] for row in rows], numbers, account_id, collection])
+        documents, numbers = [row[0] for row in rows], list(range(first, first + len(rows)))
+        cursor.execute(_NUMBER, [documents, numbers, account_id, collection])
         packed = {each: pack(postings) for each, postings in by_key.items()}
         POSTINGS.append(cursor, (account_id, collection), packed)
-    return len(rows)
+    return documents
 
 
 def purge_removed(account_id: UUID, collection: str) -> int:

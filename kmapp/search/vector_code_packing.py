@@ -31,9 +31,10 @@ MAX_SAMPLE = 2_000
 RECOMPUTE_GROWTH = 4  # growth of a sample below MAX_SAMPLE after which the centre is computed again
 HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
 
+# Each block starts after the one before, so that it does not read that one again.
 _WAITING = """
 SELECT document, number, reader_group FROM search_indexeddocument
- WHERE account_id = %s AND collection = %s AND coding = 1 AND number IS NOT NULL
+ WHERE account_id = %s AND collection = %s AND number > %s AND coding = 1
  ORDER BY number LIMIT %s FOR UPDATE SKIP LOCKED
 """
 # A separate statement, so that it sees all vectors that were stored before the documents were
@@ -75,8 +76,9 @@ def pack_codes(account_id: UUID, collection: str) -> int:
     key, model, total = (account_id, collection), active_model(), 0
     if not _has_current_centre(key, model):
         _prepare_model(key, model)
-    while coded := _code_block(key, model):
-        total += coded
+    after = -1
+    while coded := _code_block(key, model, after):
+        total, after = total + len(coded), coded[-1]
     return total
 
 
@@ -147,15 +149,16 @@ def _load_sample(key: CollectionKey, model: EmbeddingModel) -> Vectors:
         return _decode([row[0] for row in cursor.fetchall()])
 
 
-def _code_block(key: CollectionKey, model: EmbeddingModel) -> int:
+def _code_block(key: CollectionKey, model: EmbeddingModel, after: int) -> list[int]:
+    """Pack the codes of the first documents after this number, and return their numbers."""
     with acting(key[0]), binary_cursor() as cursor:
         if not try_lock_until_commit(build_lock_name(*key)):
-            return 0
+            return []
         coder = load_coder(key, model)
-        cursor.execute(_WAITING, [*key, MAX_CODED])
+        cursor.execute(_WAITING, [*key, after, MAX_CODED])
         rows = cursor.fetchall()
         if coder is None or not rows:
-            return 0
+            return []
         documents = [row[0] for row in rows]
         size = model.dimensions
         cursor.execute(_VECTORS, [*key, model.pk, size, documents, *key, documents])
@@ -169,7 +172,7 @@ def _code_block(key: CollectionKey, model: EmbeddingModel) -> int:
             for each, coded in by_key.items()
         }
         CODES.append(cursor, (*key, model.pk), packed)
-    return len(rows)
+    return [number for _, number, _ in rows]
 
 
 def _decode(embeddings: list[bytes]) -> Vectors:
