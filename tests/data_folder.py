@@ -10,7 +10,7 @@ from pathlib import Path
 from kmapp.runtime.embedded.postgres_memory import SHARED_MEMORY, Machine, measure_machine
 
 DISK = Path("/tmp")  # noqa: S108
-MOST_DATA = 4096  # megabytes, several times what the servers of a run store
+MIN_FREE = 4096  # megabytes of memory, several times what the servers of a run store
 PREFIX = "kmapp-run-"
 
 
@@ -19,7 +19,7 @@ def choose_parent(machine: Machine) -> Path:
 
     Hundreds of tests copy a database, which is a thousand files.
     """
-    is_enough = min(machine.shared, machine.memory // 2) >= MOST_DATA
+    is_enough = min(machine.shared, machine.memory // 2) >= MIN_FREE
     is_writable = os.access(SHARED_MEMORY, os.W_OK | os.X_OK)
     return SHARED_MEMORY if is_enough and is_writable else DISK
 

@@ -9,22 +9,22 @@ from kmapp.runtime.embedded.postgres_memory import Machine
 from tests import data_folder
 from tests.data_folder import (
     DISK,
-    MOST_DATA,
+    MIN_FREE,
     PREFIX,
     choose_parent,
     create_data_folder,
     delete_leftovers,
 )
 
-ENOUGH = 2 * MOST_DATA
+ENOUGH = 2 * MIN_FREE
 
 
 @pytest.mark.parametrize(
     ("memory", "shared", "in_memory"),
     [
-        (ENOUGH, MOST_DATA, True),
-        (ENOUGH - 2, MOST_DATA, False),  # of the machine, or of its container
-        (ENOUGH, MOST_DATA - 1, False),  # 64 in many containers
+        (ENOUGH, MIN_FREE, True),
+        (ENOUGH - 2, MIN_FREE, False),  # of the machine, or of its container
+        (ENOUGH, MIN_FREE - 1, False),  # 64 in many containers
         (ENOUGH, 0, False),  # there is no such folder
     ],
 )
@@ -40,7 +40,7 @@ def test_data_is_on_a_disk_if_shared_memory_is_not_writable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_folder, "SHARED_MEMORY", tmp_path / "missing")
-    assert choose_parent(Machine(ENOUGH, MOST_DATA, processors=2)) == DISK
+    assert choose_parent(Machine(ENOUGH, MIN_FREE, processors=2)) == DISK
 
 
 def test_data_of_killed_runs_is_deleted(tmp_path: Path) -> None:
