@@ -20,8 +20,18 @@ def choose_parent(machine: Machine) -> Path:
     Hundreds of tests copy a database, which is a thousand files.
     """
     is_enough = min(machine.shared, machine.memory // 2) >= MIN_FREE
-    is_writable = os.access(SHARED_MEMORY, os.W_OK | os.X_OK)
-    return SHARED_MEMORY if is_enough and is_writable else DISK
+    return SHARED_MEMORY if is_enough and _is_usable(SHARED_MEMORY) else DISK
+
+
+def _is_usable(folder: Path) -> bool:
+    """Return whether this user may write in a folder, and programs in it may run.
+
+    PostgreSQL is copied to its data if its account cannot read the installation. Containers usually
+    forbid programs in shared memory.
+    """
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    return not os.statvfs(folder).f_flag & os.ST_NOEXEC
 
 
 def name_data_folder() -> str:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,6 +41,14 @@ def test_data_is_on_a_disk_if_shared_memory_is_not_writable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_folder, "SHARED_MEMORY", tmp_path / "missing")
+    assert choose_parent(Machine(ENOUGH, MIN_FREE, processors=2)) == DISK
+
+
+def test_data_is_on_a_disk_if_programs_in_shared_memory_do_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_folder, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_flag=os.ST_NOEXEC))
     assert choose_parent(Machine(ENOUGH, MIN_FREE, processors=2)) == DISK
 
 
