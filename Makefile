@@ -11,7 +11,7 @@ ALONE := env $(addprefix -u ,$(VARIABLES) DATABASE_SUPERUSER_URL PYTHONDONTWRITE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval bench-tokens \
-  bench-peers browser shots lock clean clean-data runtime development clients beside fire promises
+  bench-peers browser shots lock clean clean-data runtime development clients slow-checks short-chaos promises
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -83,7 +83,7 @@ bench-peers: development ## measure other memory stores beside kmapp; DATA="FILE
 PROMISES := .promises
 # A table of the seconds of each test is appended to the file in DURATIONS.
 RECORD = --promises=$(PROMISES) $(if $(DURATIONS),--durations-file=$(DURATIONS))
-FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 $(RECORD)
+RUN_CHAOS := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 $(RECORD)
 SHORT_FORM := --maxschedchunk=1 -m chaos tests/chaos
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone,
@@ -91,22 +91,22 @@ SHORT_FORM := --maxschedchunk=1 -m chaos tests/chaos
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`; PROMISES=FOLDER
 	@failed=0; \
 	if [ -n "$(SHORT)" ]; then \
-	  $(FIRE) -n 3 $(SHORT_FORM) || failed=1; \
+	  $(RUN_CHAOS) -n 3 $(SHORT_FORM) || failed=1; \
 	else \
 	  rm -f $(PROMISES)/*.json; \
-	  $(FIRE) -n 3 -m "promise and not alone" || failed=1; \
-	  $(FIRE) -n 0 -m "(chaos or promise) and alone" || failed=1; \
+	  $(RUN_CHAOS) -n 3 -m "promise and not alone" || failed=1; \
+	  $(RUN_CHAOS) -n 0 -m "(chaos or promise) and alone" || failed=1; \
 	fi; \
 	$(PY) -m tests.promises $(PROMISES) || failed=1; \
 	exit $$failed
 
 # For .ci/run: what runs beside `make test`. Its output is written to a file, so that it is not mixed with that of the tests.
-beside: development
+slow-checks: development
 	@mkdir -p $(PROMISES)
-	@exec $(MAKE) --no-print-directory --keep-going --output-sync=target types audit fire SHORT=1 >$(PROMISES)/beside.txt 2>&1
+	@exec $(MAKE) --no-print-directory --keep-going --output-sync=target types audit short-chaos SHORT=1 >$(PROMISES)/slow-checks.txt 2>&1
 
-fire: development
-	@$(FIRE) -n 2 $(SHORT_FORM)
+short-chaos: development
+	@$(RUN_CHAOS) -n 2 $(SHORT_FORM)
 
 promises:
 	@$(PY) -m tests.promises $(PROMISES)

@@ -26,10 +26,12 @@ from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.postgres_memory import SHARED_MEMORY
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import scan_method_choice
 from kmapp.text import token_counter
 from tests import makers, process_caches
+from tests.data_folder import DISK, create_data_folder, delete_leftovers
 from tests.databases import (
     CONNECTIONS,
     clone,
@@ -58,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.stash[_parts] = stack = ExitStack()
     data = settings.DATA_DIR
-    data.mkdir(parents=True)
+    delete_leftovers(SHARED_MEMORY, DISK)
+    stack.callback(os.close, create_data_folder(data))
     data.chmod(0o711)  # Postgres may run as another user
     stack.callback(shutil.rmtree, data)
     make_runtime_dir(embedded.get_runtime_dir(data))

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,27 +19,27 @@ FAILED = 1  # pytest's exit code of a run with failed tests
 
 
 def pytest(cache: str, *arguments: str) -> int:
+    """Run pytest; on SIGTERM or Ctrl-C let it stop its servers and delete their data.
+
+    A terminal sends Ctrl-C to pytest, too. Its handler is set before pytest starts, which otherwise
+    ignores SIGINT if this process does, as a background command of a script.
+    """
     command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", *arguments]
-    with subprocess.Popen(command) as process, interrupting(process):
+    with (
+        handling(signal.SIGINT, lambda *_: None),
+        subprocess.Popen(command) as process,
+        handling(signal.SIGTERM, lambda *_: process.send_signal(signal.SIGINT)),
+    ):
         return process.wait()
 
 
 @contextmanager
-def interrupting(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """On SIGTERM or Ctrl-C let pytest stop its servers and delete their data, and wait for it.
-
-    A terminal sends Ctrl-C to pytest, too.
-    """
-    handlers = {
-        signal.SIGTERM: lambda *_: process.send_signal(signal.SIGINT),
-        signal.SIGINT: lambda *_: None,
-    }
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+def handling(number: signal.Signals, handler: Callable[..., None]) -> Iterator[None]:
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(number, before)
 
 
 def failed_tests(cache: str) -> list[str]:

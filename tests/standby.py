@@ -34,7 +34,7 @@ def run_standby() -> Iterator[Postgres]:
     if os.getuid() == 0:  # PostgreSQL does not run as root
         admit_account(UNPRIVILEGED)
     with ExitStack() as stack:
-        place = Path(tempfile.mkdtemp(prefix="kmapp-", dir=settings.DATA_DIR.parent))
+        place = Path(tempfile.mkdtemp(prefix="kmapp-", dir=settings.DATA_DIR))
         stack.callback(shutil.rmtree, place)
         place.chmod(0o711)
         sockets = embedded.get_runtime_dir(place)

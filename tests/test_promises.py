@@ -195,6 +195,24 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
     assert [row.figures for row in table[:4]] == [["7 of 7"], ["7 of 7"], ["6 of 7"], []]
 
 
+def test_interrupted_run_has_no_result(elsewhere: pytest.Pytester) -> None:
+    elsewhere.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.promise(1)
+        def test_good():
+            pass
+
+        def test_interrupted():
+            raise KeyboardInterrupt
+        """
+    )
+    results = elsewhere.runpytest_subprocess("--promises=results")
+    assert results.ret == pytest.ExitCode.INTERRUPTED
+    assert not (elsewhere.path / "results").exists()
+
+
 @pytest.mark.parametrize(
     ("mark", "why"), [("promise(99)", "no promise"), ("chaos", "needs the mark")]
 )

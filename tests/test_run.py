@@ -82,13 +82,15 @@ def test_waits(server):
 """
 
 
+@pytest.mark.parametrize("shell", [(), ("sh", "-c", 'trap "" INT; exec "$@"', "sh")])
 def test_servers_stop_if_the_run_is_terminated(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, shell: tuple[str, ...]
 ) -> None:
+    """A background command of a script ignores SIGINT."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     (folder / "test_case.py").write_text(ENDLESS)
     command = [sys.executable, "-m", "tests.run", "-c", "pytest.ini", "-n", "0", "test_case.py"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen([*shell, *command], stdout=subprocess.DEVNULL) as process:
         assert wait_until((folder / "began").exists, 60)
         process.send_signal(signal.SIGTERM)
     assert process.returncode == pytest.ExitCode.INTERRUPTED

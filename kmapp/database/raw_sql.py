@@ -68,14 +68,17 @@ def build_row(model: type[M], values: Mapping[str, Any]) -> M:
 
     `values` are by attribute name: `account_id`, not `account`.
     """
+    defaults = _collect_defaults(model)
+    if not values.keys() <= defaults.keys():
+        raise TypeError(f"{model.__name__} has no {sorted(values.keys() - defaults.keys())}.")
     return model(
         *[
             values[name] if name in values else get_default()
-            for name, get_default in _list_defaults(model)
+            for name, get_default in defaults.items()
         ]
     )
 
 
 @cache
-def _list_defaults(model: type[Model]) -> list[tuple[str, Callable[[], Any]]]:
-    return [(field.attname, field.get_default) for field in model._meta.concrete_fields]
+def _collect_defaults(model: type[Model]) -> dict[str, Callable[[], Any]]:
+    return {field.attname: field.get_default for field in model._meta.concrete_fields}

@@ -146,7 +146,7 @@ def recording(
 
 
 def _write_commit(draft: Recording) -> None:
-    seals = _collect_seals(draft)
+    seals = collect_seals(draft)
     if draft.erased:
         insert_rows(seals)
         Seal.objects.of(draft.account_id).filter(object_id__in=draft.erased).delete()
@@ -171,7 +171,8 @@ def _write_commit(draft: Recording) -> None:
     _append_commit(draft.commit, accepts_loss=draft.accepts_loss)
 
 
-def _collect_seals(draft: Recording) -> NewRows | list[Seal]:
+def collect_seals(draft: Recording) -> NewRows | list[Seal]:
+    """Return the seals of a commit by column."""
     if not draft.seals:
         return []
     number = len(draft.seals)

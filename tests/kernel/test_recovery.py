@@ -50,7 +50,7 @@ def server(
         Path(os.devnull),
     )
     with ExitStack() as stack:
-        place = Path(tempfile.mkdtemp(prefix="kmapp-", dir=project.DATA_DIR.parent))
+        place = Path(tempfile.mkdtemp(prefix="kmapp-", dir=project.DATA_DIR))
         stack.callback(shutil.rmtree, place)
         place.chmod(0o711)
         (place / "logs").mkdir()

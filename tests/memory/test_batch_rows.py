@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +17,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.bulk_insert import EncodedJson, NewRows, encode_rows
 from kmapp.database.raw_sql import build_row
 from kmapp.database.shared_values import has_one_value
-from kmapp.ledger.actions import Recording, encode_bodies
+from kmapp.ledger.actions import Recording, collect_seals, encode_bodies
 from kmapp.ledger.canonical import digest, encode_canonical, encode_canonical_records
 from kmapp.ledger.models import Commit, Seal
 from memory.actions.record_versions import build_version, collect_first_versions
@@ -79,6 +81,20 @@ def test_equal_values_that_are_written_differently_are_not_shared() -> None:
     assert not has_one_value([{"a": 1}, {"a": True}])
 
 
+def test_times_of_a_repeated_hour_are_not_shared() -> None:
+    zone = ZoneInfo("America/New_York")
+    before, after = (datetime(2026, 11, 1, hour, tzinfo=UTC).astimezone(zone) for hour in (5, 6))
+    assert before == after
+    columns = {"observed_at": [before, after]}
+    assert encode_canonical_records(columns) == [
+        encode_canonical({"observed_at": each}) for each in (before, after)
+    ]
+    assert json.loads(encode_rows(NewRows(MemoryEntry, columns))[1]) == [
+        {"observed_at": "2026-11-01T01:00:00-04:00"},
+        {"observed_at": "2026-11-01T01:00:00-05:00"},
+    ]
+
+
 def test_bytes_and_json_text_are_encoded() -> None:
     columns: dict[str, list[Any]] = {
         "salt": [b"a", b"\xff"],
@@ -129,6 +145,17 @@ def test_bodies_and_versions_are_those_of_single_rows() -> None:
             assert json.loads(versions["state"][place]) == expected.state
 
 
+def test_seals_have_every_column() -> None:
+    """A column that is left out would be NULL."""
+    entry = build_entries(uuid4())[0]
+    commit = Recording(account_id=entry.account_id, actor=SYSTEM, input=None, reason="why")
+    commit.add(entry, "ADD")
+    seals = collect_seals(commit)
+    assert isinstance(seals, NewRows)
+    assert seals.columns.keys() == {str(field.column) for field in Seal._meta.concrete_fields}
+    assert seals.columns["object_id"] == (entry.pk,)
+
+
 def test_digests_of_a_batch_are_those_of_single_drafts() -> None:
     drafts = [
         NewEntry(text="Tea.", user_id="u"),
@@ -146,6 +173,8 @@ def test_row_is_built_like_by_its_model() -> None:
     assert [getattr(row, name) for name in names] == [getattr(expected, name) for name in names]
     assert row._state.adding  # noqa: SLF001
     assert row.slots is not build_row(MemoryEntry, values).slots
+    with pytest.raises(TypeError, match="colour"):
+        build_row(MemoryEntry, {**values, "colour": "red"})
 
 
 def test_batch_is_stored_as_it_is_returned(acme: Account) -> None:

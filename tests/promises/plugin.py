@@ -68,7 +68,9 @@ class Recorder:
         elif report.when == "call" and not test["outcome"]:
             test["outcome"] = "passed"
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            return
         run = {
             "began": self.began.isoformat(),
             "short": SHORT,

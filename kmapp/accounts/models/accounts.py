@@ -37,7 +37,7 @@ def sealed_columns(row: models.Model, unsealed: Collection[str] = ()) -> dict[st
     return {
         name: value
         for name, value in zip(names, attrgetter(*names)(row), strict=True)
-        if value or (value is not None and value is not False and value not in ("", [], {}))
+        if value or is_sealed(value)
     }
 
 
