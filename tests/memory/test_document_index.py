@@ -1,5 +1,9 @@
 """The keyword index follows changes of texts, and is packed."""
 
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
 import psycopg
 import pytest
 from django.conf import settings
@@ -91,6 +95,27 @@ def test_packing_continues_in_the_next_block(
         blocks = PackedPostings.objects.of(acme).filter(term="cat").order_by("block")
         numbers = [unpack(bytes(row.postings)).numbers.tolist() for row in blocks]
     assert numbers == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_each_block_starts_after_the_one_before(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large collection would be read once for each of its blocks otherwise."""
+    monkeypatch.setattr(posting_packing, "MAX_PACKED", 3)
+    texts = {uuid7(): "cat" for _ in range(7)}
+    with acting(acme):
+        index_documents(acme.pk, "c", texts)
+    starts = []
+
+    def listen(execute: Callable[..., Any], sql: str, values: Any, *rest: Any) -> Any:
+        if sql == posting_packing._RECENT:  # noqa: SLF001
+            starts.append(values[2])
+        return execute(sql, values, *rest)
+
+    with connection.execute_wrapper(listen):
+        pack_recent(acme.pk, "c", at_least=1)
+    documents = sorted(map(str, texts))
+    assert starts == [str(UUID(int=0)), documents[2], documents[5], documents[6]]
 
 
 def test_empty_blocks_are_used_again(
