@@ -27,7 +27,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = (320, 390, 900, 1280)  # pixels; pages have the last one afterwards
 HEIGHT = 800
-PATIENCE = 20_000  # milliseconds; a busy machine takes long
+PATIENCE = 60_000  # milliseconds; a busy machine takes long
 # By default, two combinations of theme and language alternate between pages. `make browser`
 # inspects every page in all four.
 WHOLE_MATRIX = os.environ.get("WHOLE_MATRIX") == "1"
