@@ -21,11 +21,12 @@ MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait 
 MAX_PURGED = 1_024  # documents of one transaction
 
 # Each block starts after the one before: otherwise it would read again what was packed already,
-# which an index contains until the next vacuum.
+# which an index contains until the next vacuum. Ordered by the column of the table, which an index
+# sorts: `document` alone would be the text that is selected.
 _RECENT = """
 SELECT document::text, length, terms::json FROM search_indexeddocument
  WHERE account_id = %s AND collection = %s AND document > %s AND number IS NULL
- ORDER BY document LIMIT %s FOR UPDATE SKIP LOCKED
+ ORDER BY search_indexeddocument.document LIMIT %s FOR UPDATE SKIP LOCKED
 """
 # The first free number of the first block with room at its end: blocks whose documents were all
 # removed are used again.

@@ -118,6 +118,13 @@ def test_each_block_starts_after_the_one_before(
     assert starts == [str(UUID(int=0)), documents[2], documents[5], documents[6]]
 
 
+def test_recent_documents_are_read_in_the_order_of_an_index(acme: Account) -> None:
+    values = (f"'{acme.pk}'", "'c'", f"'{UUID(int=0)}'", 10)
+    plan = makers.explain(acme, posting_packing._RECENT % values)  # noqa: SLF001
+    assert "documents_not_packed" in plan
+    assert "Sort" not in plan, "all of them would be sorted for each block"
+
+
 def test_empty_blocks_are_used_again(
     committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
