@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 JOBS ?= auto
 # Tests ignore the environment variables of a running product: all that its settings read. They write
 # their bytecode: otherwise every worker and every process under test compiles all of its modules again.
-VARIABLES := $(shell sed -n 's/.*env[.][a-z]*."\([A-Z_]*\)".*/\1/p' kmapp/settings.py)
+VARIABLES := $(shell sed -n 's/.*env[.][a-z]*."\([A-Z_]*\)".*/\1/p' kmapp/settings/*.py)
 ALONE := env $(addprefix -u ,$(VARIABLES) DATABASE_SUPERUSER_URL PYTHONDONTWRITEBYTECODE)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -1,15 +1,9 @@
 """Settings from environment variables."""
 
-import runpy
-from typing import Any
-
 import pytest
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-
-def load_settings() -> dict[str, Any]:
-    return runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+from tests.fresh_settings import load_settings
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The processes that `manage.py up` starts, and its errors."""
 
-import runpy
 import shlex
 import shutil
 import socket
@@ -24,6 +23,7 @@ from kmapp.management.commands import prepare
 from kmapp.management.commands.up import GREETING
 from kmapp.runtime import embedded, stack
 from kmapp.runtime.processes import CannotStart
+from tests.fresh_settings import load_settings
 
 
 def names() -> list[list[str]]:
@@ -81,7 +81,7 @@ def test_embedded_embedder_works_with_an_external_chat_model(
     everything = {"KMAPP_DATA_DIR": str(tmp_path), "OPENAI_BASE_URL": "http://chat.example/v1"}
     for name, value in {**everything, **variables}.items():
         monkeypatch.setenv(name, value)
-    read = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+    read = load_settings()
     assert read["EMBEDDING_MODEL"] == model
     assert urlsplit(read["EMBEDDING_BASE_URL"]).hostname == host
     assert urlsplit(read["EMBEDDING_BATCH_BASE_URL"]).hostname == host
@@ -148,7 +148,7 @@ def test_an_external_database_without_its_owner_is_explained(
 ) -> None:
     monkeypatch.setenv("KMAPP_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("DATABASE_URL", "postgresql://kmapp_app:secret@db.example/kmapp")
-    read = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+    read = load_settings()
     assert read["DATABASES"].keys() == {"default"}
     monkeypatch.setattr(project, "DATABASES", read["DATABASES"])
     with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not") as refused:

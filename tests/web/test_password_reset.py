@@ -1,11 +1,9 @@
 """Password reset by e-mail, guessable passwords, and the mail server's settings."""
 
 import re
-import runpy
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.password_validation import validate_password
 from django.core import mail
@@ -14,6 +12,7 @@ from django.test import Client
 
 from kmapp.accounts.models import Account, User
 from tests import makers
+from tests.fresh_settings import load_settings
 from tests.makers import PASSWORD
 from tests.web.pages import html
 
@@ -172,12 +171,11 @@ def test_words_of_the_context_are_refused(acme: Account) -> None:
 
 
 def test_mail_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(settings.BASE_DIR / "kmapp" / "settings.py")
-    assert runpy.run_path(path)["EMAIL_BACKEND"].endswith("console.EmailBackend")
+    assert load_settings()["EMAIL_BACKEND"].endswith("console.EmailBackend")
     monkeypatch.setenv("EMAIL_HOST", "mail.example.org")
     monkeypatch.setenv("EMAIL_USE_SSL", "True")
     monkeypatch.setenv("PUBLIC_URL", "https://kb.example.org/")
-    sends = runpy.run_path(path)
+    sends = load_settings()
     assert sends["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
     assert (sends["EMAIL_USE_SSL"], sends["EMAIL_USE_TLS"]) == (True, False)
     assert (sends["PUBLIC_URL"], sends["HAS_PUBLIC_URL"]) == ("https://kb.example.org", True)

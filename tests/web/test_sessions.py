@@ -1,6 +1,5 @@
 """Sessions, sign-in and cookies."""
 
-import runpy
 import time
 
 import pytest
@@ -11,6 +10,7 @@ from structlog.testing import capture_logs
 
 from kmapp.accounts.models import Account
 from kmapp.web.sessions import SEEN_KEY, SINCE_KEY
+from tests.fresh_settings import load_settings
 from tests.makers import PASSWORD
 from tests.web.staff import staff
 
@@ -87,7 +87,7 @@ def test_session_cookie_is_protected(acme: Account, client: Client) -> None:
 
 def test_tls_settings_secure_cookies_and_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEHIND_TLS", "True")
-    behind = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+    behind = load_settings()
     assert behind["SESSION_COOKIE_NAME"].startswith("__Host-")
     assert behind["CSRF_COOKIE_NAME"].startswith("__Host-")
     assert behind["SESSION_COOKIE_SECURE"]
