@@ -13,14 +13,11 @@ from kmapp.search.candidate_ranking import (
     rank_candidates,
 )
 from kmapp.search.candidate_signals import Candidate, CosineScale, Query
+from tests.kernel.candidate_strategies import candidate_lists, key
 from tests.timing import assert_linear
 
 ENGLISH = Query(text="Where did Ann move?", idf={"ann": 4.0, "move": 3.0, "where": 2.0})
 CHINESE = Query(text="小红搬到哪里了", idf={"小红": 4.0, "搬": 3.0, "搬到": 2.0})
-
-
-def key(number: int) -> str:
-    return str(UUID(int=number))
 
 
 def one(number: int = 1, **signals: object) -> Candidate:
@@ -30,29 +27,6 @@ def one(number: int = 1, **signals: object) -> Candidate:
 
 def order(ranked: RankedCandidates) -> list[int]:
     return [UUID(pk).int for pk in ranked.ids]
-
-
-cosines = st.floats(-1, 1) | st.none()
-candidate_lists = st.lists(
-    st.builds(
-        Candidate,
-        id=st.integers(1, 8).map(key),
-        cosine=cosines,
-        context=cosines,
-        bm25=st.floats(0, 500),
-        neighbours=st.lists(st.integers(1, 9).map(key), max_size=3),
-        run=st.sampled_from(["", "r1", "r2"]),
-        text=st.sampled_from(["", "Ann: hello", "小红说", "Bob moved to Ostrey in May 2024"]),
-        is_question=st.booleans(),
-        term_mask=st.integers(0, 15),
-        links=st.dictionaries(st.integers(1, 9).map(key), st.floats(0, 1), max_size=3),
-        importance=st.floats(0, 1),
-        salience=st.floats(0, 1),
-        pinned=st.booleans(),
-        fresh=st.floats(0, 1),
-    ),
-    unique_by=lambda candidate: candidate.id,
-)
 
 
 @settings(deadline=None)  # the first call loads dictionaries

@@ -146,7 +146,9 @@ def test_temporary_services_are_removed(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kmapp-throwaway-*"))
 
 
-def test_seeding_beside_data_asks_first(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeding_asks_before_it_adds_to_other_memories(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
     makers.write(acme, "Real.", user_id="u")
     query: list[str] = []
 
