@@ -111,7 +111,7 @@ short-chaos: development
 promises:
 	@$(PY) -m tests.promises $(PROMISES)
 
-soak: development ## run half an hour of load while processes are killed; MINUTES=2, RATE=10, OUT=FILE
+soak: development ## run half an hour of load while processes are killed; a day: MINUTES=144 RATE=10; OUT=FILE
 	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) $(if $(OUT),--out $(OUT))
 
 browser: development ## run only browser tests, each page in both themes and languages

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 TOKEN = "t" * 64
 WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
 QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
+# Mean seconds between two turns of a client at rate x1: some 40,000 memories and 40,000 searches
+# a day. Two cores create the vectors of ten times as many while they arrive, so 144 minutes at
+# rate x10 test a day.
+WRITER_PAUSE, READER_PAUSE, REVIEWER_PAUSE, IMPORTER_PAUSE = 24.0, 6.0, 18.0, 540.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,13 @@ class SoakClients:
     @property
     def answers(self) -> Counter[int]:
         return sum((each.client.answers for each in self.everybody), Counter[int]())
+
+    def count_turns(self) -> int:
+        return sum(each.turns for each in self.everybody)
+
+    def count_possible_turns(self, seconds: float) -> int:
+        """Return the turns of clients that get each response at once."""
+        return round(sum(seconds / each.pause for each in self.everybody))
 
     @property
     def wrong(self) -> Sequence[str]:
@@ -69,9 +80,12 @@ def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         for number in range(WRITERS[tag]):
             name = f"{tag.lower()}-{number}"
-            writers.append(Writer(f"w-{name}", tag, HttpClient(there.port, headers), 4.0 / rate))
             client = HttpClient(there.port, headers)
-            readers.append(Reader(f"r-{name}", tag, client, 1.0 / rate, writer=writers[-1]))
+            writers.append(Writer(f"w-{name}", tag, client, WRITER_PAUSE / rate))
+            client = HttpClient(there.port, headers)
+            readers.append(
+                Reader(f"r-{name}", tag, client, READER_PAUSE / rate, writer=writers[-1])
+            )
     person = makers.member(accounts["Main"], "reviewer", role="editor")
     session = HttpClient(there.port, _session_headers(person))
     commands = HttpClient(there.port, {})
@@ -79,9 +93,9 @@ def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator
         accounts={tag: str(account.pk) for tag, account in accounts.items()},
         writers=writers,
         readers=readers,
-        reviewer=Reviewer("reviewer", "Main", session, 3.0 / rate),
+        reviewer=Reviewer("reviewer", "Main", session, REVIEWER_PAUSE / rate),
         importer=Importer(
-            "importer", "Main", commands, 90.0 / rate, deployment=there, folder=folder
+            "importer", "Main", commands, IMPORTER_PAUSE / rate, deployment=there, folder=folder
         ),
     )
     connections.close_all()

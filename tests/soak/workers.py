@@ -57,15 +57,15 @@ class Worker(ABC):
     name: str
     tag: str  # of the account: every text begins with it
     client: HttpClient
-    pause: float  # seconds
+    pause: float  # mean seconds
     wrong: list[str] = field(default_factory=list, kw_only=True)  # violations that it noticed
+    turns: int = field(default=0, kw_only=True)
 
     def work(self, stop: Event) -> None:
         dice = random.Random(self.name)  # noqa: S311
-        number = 0
         while not stop.is_set():
-            self.turn(number, dice, stop)
-            number += 1
+            self.turn(self.turns, dice, stop)
+            self.turns += 1
             stop.wait(self.pause * dice.uniform(0.5, 1.5))
 
     @abstractmethod
