@@ -19,13 +19,7 @@ from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedded_server import find_package_folder, make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import LOWEST_PRIORITY, EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.postgres_memory import (
-    Machine,
-    build_cache_settings,
-    build_index_settings,
-    list_memory_limits,
-    measure_machine,
-)
+from kmapp.runtime.embedded.postgres_memory import Machine
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program
@@ -149,37 +143,6 @@ def working_folder(link: Path) -> str:
         return ""
 
 
-@pytest.mark.parametrize(
-    ("memory", "shared", "build", "workers"),
-    [
-        (1_000, 500, "256MB", "0"),  # a small host
-        (8_000, 64, "1000MB", "0"),  # a container
-        (8_000, 4_000, "1000MB", "3"),
-        (64_000, 32_000, "2048MB", "3"),
-    ],
-)
-def test_index_builds_fit_the_machine(memory: int, shared: int, build: str, workers: str) -> None:
-    assert build_index_settings(Machine(memory, shared, processors=4)) == {
-        "maintenance_work_mem": build,
-        "max_parallel_maintenance_workers": workers,
-    }
-
-
-@pytest.mark.parametrize(
-    ("memory", "buffers", "cached"),
-    [
-        (1_000, "256MB", "1024MB"),
-        (8_000, "1000MB", "4000MB"),
-        (64_000, "2048MB", "32000MB"),
-    ],
-)
-def test_cache_fits_the_machine(memory: int, buffers: str, cached: str) -> None:
-    assert build_cache_settings(Machine(memory, shared=64, processors=4)) == {
-        "shared_buffers": buffers,
-        "effective_cache_size": cached,
-    }
-
-
 def test_only_servers_of_tests_have_a_small_cache(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,51 +152,6 @@ def test_only_servers_of_tests_have_a_small_cache(
         options = postgres(place, durable=durable).program().argv
         assert f"--shared_buffers={buffers}" in options
         assert len([each for each in options if "shared_buffers" in each]) == 1
-
-
-GROUPS = {
-    "memory.max": "max\n",
-    "kmapp.slice/memory.max": "4000\n",
-    "kmapp.slice/web/memory.max": "9000\n",
-    "other/memory.max": "1\n",
-    "memory/memory.limit_in_bytes": "9223372036854771712\n",
-    "memory/box/memory.limit_in_bytes": "5000\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("own_groups", "limits"),
-    [
-        ("0::/kmapp.slice/web\n", {4_000, 9_000}),
-        ("0::/\n", set()),
-        ("5:cpu:/kmapp.slice\n4:memory:/box\n0::/\n", {5_000, 9_223_372_036_854_771_712}),
-        ("4:memory:/on/the/host\n", {9_223_372_036_854_771_712}),
-        ("0::/../..\n", set()),
-        ("", set()),
-    ],
-)
-def test_memory_limits_of_control_groups(tmp_path: Path, own_groups: str, limits: set[int]) -> None:
-    for name, content in GROUPS.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content)
-    assert set(list_memory_limits(tmp_path, own_groups)) == limits
-
-
-def test_memory_is_that_of_the_machine_or_of_its_control_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, own = "kmapp.runtime.embedded.postgres_memory", tmp_path / "own"
-    monkeypatch.setattr(f"{module}.CONTROL_GROUPS", tmp_path)
-    monkeypatch.setattr(f"{module}.OWN_GROUPS", own)
-    unlimited = measure_machine()
-    assert unlimited.memory > 0, "without control groups"
-    own.write_text("0::/box\n")
-    (tmp_path / "box").mkdir()
-    limit = tmp_path / "box" / "memory.max"
-    limit.write_text("max\n")
-    assert measure_machine().memory == unlimited.memory
-    limit.write_text(f"{64 * 2**20}\n")
-    assert measure_machine().memory == 64
 
 
 def test_postgres_starts_in_folders_that_an_earlier_run_left(place: Path) -> None:
@@ -261,6 +179,17 @@ def test_postgres_starts_in_folders_that_an_earlier_run_left(place: Path) -> Non
     (place / "postgres" / "PG_VERSION").write_text("17\n")
     with pytest.raises(CannotStart, match=r"created by PostgreSQL 17, this is \d+"):
         postgres(place).prepare()
+
+
+def test_postgres_loads_its_cached_pages_after_a_restart(place: Path) -> None:
+    server = postgres(place)
+    with server:
+        query(server, "CREATE TABLE numbers AS SELECT generate_series(1, 9999)", "SELECT 1")
+        assert "autoprewarm successfully" not in server.log.read_text()
+    with server:
+        assert processes.wait_until(
+            lambda: "autoprewarm successfully prewarmed" in server.log.read_text(), 30
+        )
 
 
 def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:

@@ -71,9 +71,11 @@ def build_cache_settings(machine: Machine) -> dict[str, str]:
     """Return the settings of the cache of pages.
 
     A search reads thousands of pages. One that is not in the cache is copied from the cache of the
-    operating system, which has the other half of the memory.
+    operating system, which has the other half of the memory. After a restart, pg_prewarm loads the
+    pages that were in the cache; it lists them every five minutes.
     """
     return {
+        "shared_preload_libraries": "pg_prewarm",
         "shared_buffers": f"{_compute_eighth(machine, SHARED_BUFFERS)}MB",
         "effective_cache_size": f"{max(MIN_CACHED, machine.memory // 2)}MB",
     }
