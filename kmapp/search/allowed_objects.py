@@ -64,10 +64,26 @@ class AllowedObjects:
         """Return the SQL condition that these objects include the one with this id.
 
         A viewer of reader groups has too many to list them, so the object's row is read by its id,
-        whatever the planner expects; see `kmapp.database.psycopg_cursors`. To `sql`, that row is
-        the whole table.
+        whatever the planner expects; see `kmapp.database.psycopg_cursors`.
         """
-        if self.reader_groups is None or not self.table:
+        if not self._checks_rows:
             return f"{id_sql} IN ({self.sql})"
         row = f"SELECT * FROM {self.table} WHERE id = {id_sql} OFFSET 0"  # noqa: S608 - names
+        return self._build_row_condition(row)
+
+    def build_condition_of_row(self, alias: str) -> str:
+        """Return the SQL condition that these objects include the one of a row.
+
+        The statement has read all columns of the row, so it is not read again.
+        """
+        if not self._checks_rows:
+            return f"{alias}.id IN ({self.sql})"
+        return self._build_row_condition(f"SELECT {alias}.*")
+
+    @property
+    def _checks_rows(self) -> bool:
+        return self.reader_groups is not None and bool(self.table)
+
+    def _build_row_condition(self, row: str) -> str:
+        """Return the condition on this row, which is the whole table to `sql`."""
         return f"EXISTS (WITH {self.table} AS ({row}) {self.sql})"

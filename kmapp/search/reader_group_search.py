@@ -27,8 +27,10 @@ from kmapp.search.vector_codes import Coder, Codes, build_code_type, unpack_code
 # a transaction loads which has written and therefore caches nothing.
 MAX_CODES_SIZE, MAX_UNCACHED_SIZE = 64_000_000, 4_000_000
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
-COMPARED_PER_RESULT = (4, 32)  # documents compared exactly for each result, per attempt
-ALLOWED_PER_RESULT = 3  # allowed ones required among them, so that few of the nearest are missing
+# Per attempt and for each result: the documents that are compared exactly, how many of the nearest
+# of them are checked against the rows, and how many must be allowed. If fewer are, too few of the
+# compared ones may be allowed, and some of the nearest missing.
+ATTEMPTS = ((4, 1.5, 1.125), (32, 32, 3))
 
 GROUP_ARRAYS = ArrayFormat(READER_GROUPS, NUMBER.itemsize, lambda packed: (unpack_numbers(packed),))
 
@@ -44,16 +46,18 @@ SELECT NULL, NULL, NULL, NULL, centre, ARRAY(
 # For the subqueries of each key, see `kmapp.database.psycopg_cursors`. GROUP BY leaves out
 # documents without a vector.
 _COMPARE_SQL = """
-SELECT d.document::text, n.distance, count(*) OVER ()
-  FROM (SELECT p.document FROM unnest(%s::int[]) AS n (number) CROSS JOIN LATERAL (
-          SELECT document FROM search_indexeddocument
-           WHERE account_id = %s AND collection = %s AND number = n.number OFFSET 0) p
-        UNION SELECT unnest(%s::uuid[])) d
- CROSS JOIN LATERAL (
-    SELECT min(v.{distance}) AS distance FROM search_vector v
-     WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model:d} AND v.state = 'READY'
-       AND v.object_id = d.document GROUP BY v.object_id OFFSET 0) n
- WHERE {allowed} ORDER BY n.distance, d.document LIMIT %s
+SELECT c.document::text, c.distance, count(*) OVER () FROM (
+  SELECT d.document, n.distance
+    FROM (SELECT p.document FROM unnest(%s::int[]) AS n (number) CROSS JOIN LATERAL (
+            SELECT document FROM search_indexeddocument
+             WHERE account_id = %s AND collection = %s AND number = n.number OFFSET 0) p
+          UNION SELECT unnest(%s::uuid[])) d
+   CROSS JOIN LATERAL (
+      SELECT min(v.{distance}) AS distance FROM search_vector v
+       WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model:d}
+         AND v.state = 'READY' AND v.object_id = d.document GROUP BY v.object_id OFFSET 0) n
+   ORDER BY n.distance, d.document LIMIT %s::int) c
+ WHERE {allowed} ORDER BY c.distance, c.document LIMIT %s
 """
 
 
@@ -62,6 +66,13 @@ class _PackedCodes(NamedTuple):
 
     coder: Coder
     codes: list[Codes]
+    waiting: list[UUID]
+
+
+class ComparedDocuments(NamedTuple):
+    """Documents that are compared exactly."""
+
+    numbers: list[int]
     waiting: list[UUID]
 
 
@@ -108,10 +119,18 @@ def _find_nearest_by_codes(
     if packed is None:
         return None
     query, count = meaning.as_array(), sum(map(len, packed.codes))
-    for factor in COMPARED_PER_RESULT:
-        numbers = packed.coder.find_nearest(packed.codes, query, factor * limit)
-        best, allowed = _compare(collection, meaning, within, numbers, packed.waiting, limit)
-        if factor * limit >= count or allowed >= ALLOWED_PER_RESULT * limit:
+    for compared, checked, required in ATTEMPTS:
+        numbers = packed.coder.find_nearest(packed.codes, query, compared * limit)
+        are_all_compared = compared * limit >= count
+        best, allowed = _compare(
+            collection,
+            meaning,
+            within,
+            ComparedDocuments(numbers, packed.waiting),
+            limit=limit,
+            checked=None if are_all_compared else int(checked * limit),
+        )
+        if are_all_compared or allowed >= required * limit:
             return best
     return None
 
@@ -150,22 +169,26 @@ def _compare(
     collection: Collection,
     meaning: QueryVector,
     within: AllowedObjects,
-    numbers: list[int],
-    waiting: list[UUID],
+    documents: ComparedDocuments,
+    *,
     limit: int,
+    checked: int | None,
 ) -> tuple[dict[IdText, float], int]:
-    """Return the nearest allowed documents with their cosines, and how many are allowed."""
+    """Return the nearest allowed documents with their cosines, and how many are allowed.
+
+    Only the `checked` nearest documents are checked, or all.
+    """
     key: list[Any] = [collection.account_id, collection.name]
     statement = _COMPARE_SQL.format(
         distance=meaning.distance_sql,
         model=meaning.model.pk,
-        allowed=within.build_condition("d.document"),
+        allowed=within.build_condition("c.document"),
     )
     rows = fetch_prepared(
         statement,
         [
-            *(IdArray(numbers).array, *key, IdArray(waiting).array),
-            *(meaning.literal, *key, *within.parameters, limit),
+            *(IdArray(documents.numbers).array, *key, IdArray(documents.waiting).array),
+            *(meaning.literal, *key, checked, *within.parameters, limit),
         ],
     )
     best = {pk: 1 - distance for pk, distance, _ in rows if math.isfinite(distance)}

@@ -37,7 +37,7 @@ from kmapp.search.scan_method_choice import (
 )
 
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, per attempt
-CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups
+CHECKED_OF_GROUPS = (1.5, 4, 64)  # the same for documents of the viewer's reader groups
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MIN_PREFIX_LENGTH = 3  # characters
 POSTING_ARRAYS = ArrayFormat(POSTINGS, POSTING.itemsize, lambda packed: unpack(packed).columns)
@@ -158,7 +158,7 @@ def find_best_by_words(
     scores = score_documents(words.packed, words.idf, average, among)
     if not recent and not len(scores):
         return {}
-    checks = [each * limit for each in CHECKED_OF_GROUPS]
+    checks = [int(each * limit) for each in CHECKED_OF_GROUPS]
     for checked in checks if has_reader_groups else _plan_checks(collection, within, limit):
         if checked < len(scores):
             first = find_best(scores, checked)

@@ -181,7 +181,7 @@ def _load_surroundings(
     ]
     surroundings: dict[IdText, Sequence[Any]] = {}
     adjacent, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
-    statement = _SURROUNDINGS_SQL.format(allowed=within.build_condition("e.id"))
+    statement = _SURROUNDINGS_SQL.format(allowed=within.build_condition_of_row("e"))
     # Filters of other viewers list memories, and each has a text of its own.
     if within.reader_groups is None:
         rows = fetch_all(statement, parameters)

@@ -1,6 +1,8 @@
 """Look-ups by key, which are prepared, return the same as one condition on all keys."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +21,7 @@ from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector
+from kmapp.search.reader_group_search import ComparedDocuments
 from kmapp.search.word_search import load_weighted_terms, score_by_words
 from kmapp.text.terms import extract_terms
 from memory.models import MemoryEntry, Viewer
@@ -167,24 +170,36 @@ def test_nearest_documents(packed: Account, meaning: QueryVector, viewer: Viewer
     numbers = [*range(0, 60, 2)]
     collection = Collection(account_id=packed.pk, name=COLLECTION)
     within = build_allowed_objects(packed.pk, SearchRequest(query="tea", viewer=viewer))
-    sql = NEAREST_SQL.format(
-        within=within.sql, distance=meaning.distance_sql, model=meaning.model.pk
-    )
     key: list[Any] = [packed.pk, COLLECTION]
-    values = [meaning.literal, *key, *within.parameters, *key, numbers, IdArray(waiting).array]
+
+    def list_cosines(within_sql: str, parameters: Sequence[Any]) -> dict[str, float]:
+        sql = NEAREST_SQL.format(
+            within=within_sql, distance=meaning.distance_sql, model=meaning.model.pk
+        )
+        documents = [*key, numbers, IdArray(waiting).array]
+        return dict(fetch_all(sql, [meaning.literal, *key, *parameters, *documents]))
+
+    compare = partial(
+        reader_group_search._compare,  # noqa: SLF001
+        collection,
+        meaning,
+        within,
+        ComparedDocuments(numbers, waiting),
+    )
     with acting(packed):
-        expected = dict(fetch_all(sql, values))
-        assert len(expected) > 3
+        expected = list_cosines(within.sql, within.parameters)
+        compared = list_cosines("SELECT id FROM memory_memoryentry", ())
+        assert len(compared) > len(expected) > 3
         for _ in range(EXECUTIONS):
-            best, allowed = reader_group_search._compare(  # noqa: SLF001
-                collection, meaning, within, numbers, waiting, 100
-            )
+            best, allowed = compare(limit=100, checked=None)
             assert (best, allowed) == (expected, len(expected))
-            few, allowed = reader_group_search._compare(  # noqa: SLF001
-                collection, meaning, within, numbers, waiting, 3
-            )
+            few, allowed = compare(limit=3, checked=None)
             assert list(few.values()) == sorted(expected.values(), reverse=True)[:3]
             assert allowed == len(expected)
+            nearest, allowed = compare(limit=100, checked=len(compared) // 2)
+            half = sorted(compared, key=lambda pk: -compared[pk])[: len(compared) // 2]
+            assert nearest == {pk: expected[pk] for pk in half if pk in expected}
+            assert allowed == len(nearest)
 
 
 @pytest.mark.parametrize("viewer", [*VIEWERS, Viewer(agent_id="helper")])
