@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
 from django.db import connections
@@ -32,6 +33,7 @@ pytestmark = [
     pytest.mark.skipif(not may_mount(), reason="mounting a disk is not permitted"),
 ]
 KILOBYTES = 420 * 1024
+PAGE = 4096  # bytes, of a disk in memory
 SEARCH = {"query": "Which lamp is out?", "user_id": "ann"}
 FULL_SECONDS = amount(40, 20)  # longer than the intervals of the scheduler's frequent tasks
 
@@ -47,6 +49,21 @@ def store(product: Product, number: int) -> int:
     return post_note(product, number).status
 
 
+def is_longer(file: Path, size: int) -> bool:
+    return file.exists() and file.stat().st_size > size
+
+
+def fill_last_page(product: Product, checkpoints: Path, number: int) -> int:
+    """Store notes until the next checkpoint needs another page; return the number of the last."""
+    while True:
+        content = checkpoints.read_bytes()
+        if len(content) % PAGE + len(content.splitlines()[-1]) + 1 > PAGE:
+            return number
+        number += 1
+        assert store(product, number) == 201
+        seconds_until(partial(is_longer, checkpoints, len(content)), 30)
+
+
 def is_signed(product: Product) -> bool:
     return bool(product.request("GET", "health").body["ledger"]["ok"])
 
@@ -58,13 +75,17 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
     """Writes continue, health reports missing checkpoints, and the same process catches up."""
     with (
         mounted(Disk(chaos_server.home / "disk", 64)) as small,
-        separate_product(CHECKPOINT_FILE=str(small.folder / "checkpoints.ndjson")) as (product, _),
+        separate_product(
+            CHECKPOINT_FILE=str(checkpoints := small.folder / "checkpoints.ndjson")
+        ) as (product, _),
     ):
         product.ensure_running("valkey", "provider", "web", "beat")
         number = 0
         has_signed = partial(is_signed, product)
         assert store(product, number) == 201
-        seconds_until(has_signed, 30)
+        seconds_until(partial(is_longer, checkpoints, 0), 30)
+        # A full disk still accepts what fits into the last page of a file.
+        number = fill_last_page(product, checkpoints, number)
         pids = product.pids()
         for fault, end in (
             (small.fill, small.free),
