@@ -16,7 +16,9 @@ STATEMENT_TIMEOUT = env.interval("STATEMENT_TIMEOUT", "5s")
 # because PgBouncer drops what connections send; `doctor` checks that they are in effect.
 DATABASE_SESSION = {
     "statement_timeout": STATEMENT_TIMEOUT,
-    "lock_timeout": "2s",
+    # The commits of an account are a chain, so a write waits for the commit before it, which takes
+    # seconds while the disk stalls.
+    "lock_timeout": "4s",
     "idle_in_transaction_session_timeout": "10s",
     # A filtered HNSW scan continues until it has enough rows; the default stops earlier. In strict
     # order it would drop rows that it finds late; `find_nearest` sorts. With 100, some searches end
