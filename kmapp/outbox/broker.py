@@ -18,16 +18,21 @@ from redis.retry import Retry
 
 log = structlog.get_logger()
 
+WRITE_CHECK = "kmapp:write-check"  # a key that does not exist
 MAX_QUEUED_MESSAGES = 100  # messages in one queue
 FAILURE_PAUSE_SECONDS = 1.0  # seconds after a failure
 PAUSE_SECONDS = 0.05  # seconds between two messages: a thousand writes need few messages
 
 
 def count_messages(queues: Iterable[str]) -> int:
-    """Return the number of messages that no worker took yet, or 0 if the broker is away."""
+    """Return the number of messages that a worker can take, or 0 if the broker is away.
+
+    Taking a message is a write, which the broker refuses while its disk is full, for example.
+    """
     no_retries = Retry(NoBackoff(), 0)
     with Redis.from_url(settings.REDIS_URL, socket_timeout=2, retry=no_retries) as broker:
         try:
+            broker.persist(WRITE_CHECK)
             return sum(int(broker.llen(queue)) for queue in queues)
         except RedisError:
             return 0

@@ -24,6 +24,8 @@ from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
 from kmapp.runtime.readiness_file import VARIABLE
 
+# Quiet, because a process that prints its banner to a log on a full disk would end.
+CELERY = ("celery", "-A", "kmapp", "--quiet")
 QUEUES = "default,embedding,extraction,clustering,sweep"
 BACKLOG = 2048  # connections that wait while a process is replaced or restarted
 
@@ -118,11 +120,11 @@ def build_mcp(listener: socket.socket | None = None) -> Program:
 
 def build_worker() -> Program:
     options = ["-c", "2", "-Q", QUEUES, "--without-gossip", "--without-mingle"]
-    return _build_module_program("worker", "celery", "-A", "kmapp", "worker", *options)
+    return _build_module_program("worker", *CELERY, "worker", *options)
 
 
 def build_beat() -> Program:
-    program = _build_module_program("beat", "celery", "-A", "kmapp", "beat")
+    program = _build_module_program("beat", *CELERY, "beat")
     return replace(program, is_exclusive=True)  # one scheduler at a time may use the schedule file
 
 

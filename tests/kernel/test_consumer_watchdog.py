@@ -4,13 +4,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from celery.worker import state
 from pytest_django import Settings
+from redis import Redis
 
 from kmapp.outbox import consumer_watchdog
+from kmapp.outbox.broker import count_messages
 from kmapp.outbox.consumer_watchdog import ConsumerWatchdog
+from kmapp.runtime.embedded.valkey import Valkey
 
 BASE = Path(__file__).resolve().parents[2]
 CHECK_TIMES = [0, 10, 20, 30, 40]  # seconds
@@ -43,6 +47,20 @@ def test_consumer_is_stuck_when_messages_are_not_taken(
             stalled = seconds
             break
     assert stalled == stalled_at
+
+
+def test_messages_that_the_broker_refuses_to_hand_out_do_not_count(settings: Settings) -> None:
+    with TemporaryDirectory(prefix="kmapp-") as name:
+        folder = Path(name)
+        with (
+            Valkey(folder / "valkey", folder / "valkey.sock", folder / "log") as server,
+            Redis.from_url(server.url()) as client,
+        ):
+            settings.REDIS_URL = server.url()
+            client.lpush("default", "message")
+            assert count_messages(["default"]) == 1
+            client.config_set("min-replicas-to-write", 1)  # it refuses writes, as on a full disk
+            assert count_messages(["default"]) == 0
 
 
 def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> None:
