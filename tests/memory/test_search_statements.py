@@ -53,10 +53,14 @@ def test_constant_statements_are_prepared(packed: Account) -> None:
 def test_look_ups_of_reader_groups_are_prepared(packed: Account, viewer: Viewer) -> None:
     for _ in range(2):
         search(packed, viewer)
-    by_id = [each for each in list_prepared() if 'FROM "memory_memoryentry" WHERE id = ' in each]
+    by_id = [
+        each
+        for each in list_prepared()
+        if "FROM memory_memoryentry WHERE id = " in each.replace('"', "")
+    ]
     for start in (
         "SELECT d.document::text, d.number",
-        "SELECT d.document::text, n.distance",
+        "SELECT c.document::text, c.distance",
         "WITH seeds",
     ):
         assert [each for each in by_id if each.strip().startswith(start)]
