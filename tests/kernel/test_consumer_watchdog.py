@@ -31,7 +31,7 @@ CHECK_TIMES = [0, 10, 20, 30, 40]  # seconds
         ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], None),  # a long task
     ],
 )
-def test_consumer_is_stuck_when_messages_are_not_taken(
+def test_watchdog_detects_a_consumer_that_takes_no_messages(
     waiting: list[int], received: list[int], busy: list[int], stalled_at: int | None
 ) -> None:
     at = 0

@@ -20,8 +20,8 @@ TOKEN = "t" * 64
 WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
 QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
 # Mean seconds between two turns of a client at rate x1: some 40,000 memories and 40,000 searches
-# a day. Two cores create the vectors of ten times as many while they arrive, so 144 minutes at
-# rate x10 test a day.
+# a day. At rate x10 that is a day in 144 minutes, and less than the embedder of two idle cores can
+# embed in the same time.
 WRITER_PAUSE, READER_PAUSE, REVIEWER_PAUSE, IMPORTER_PAUSE = 24.0, 6.0, 18.0, 540.0
 
 
