@@ -6,7 +6,8 @@ running them.
 
 After a few uses, PostgreSQL may choose a plan for unknown values, which expects an account of
 average size. So prepared statements list no rows of an account. They look rows up in a subquery for
-each key (LATERAL … OFFSET 0), where no other plan is cheaper, however small that account is.
+each key (LATERAL … OFFSET 0), where no other plan is cheaper, however small that account is. Those
+of `IndexedDocument` also list waiting documents: for this table, plans expect the largest account.
 """
 
 from typing import Any, Self
