@@ -101,10 +101,11 @@ class SecurityDefinerFunction(SQLOperation):
     ) -> None:
         self.signature = signature
         # The fixed search path keeps callers from replacing the tables that the function reads.
+        # PostgreSQL searches temporary tables first unless the path names them.
         self.definition = (
             f"CREATE OR REPLACE FUNCTION {signature.partition('(')[0]}({arguments}) "
             f"RETURNS {returns} LANGUAGE {language} "
-            f"SECURITY DEFINER SET search_path = pg_catalog, public AS $body${body}$body$"
+            f"SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $body${body}$body$"
         )
 
     def forwards(self) -> list[str]:

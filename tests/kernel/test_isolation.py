@@ -186,7 +186,7 @@ def test_only_listed_functions_are_security_definer(superuser: psycopg.Connectio
     )
     assert {row[0] for row in results} == SECURITY_DEFINER_FUNCTIONS
     for _name, *guarded in results:
-        assert guarded == [OWNER, ["search_path=pg_catalog, public"], False, True]
+        assert guarded == [OWNER, ["search_path=pg_catalog, public, pg_temp"], False, True]
 
 
 def test_foreign_keys_between_account_tables_include_the_account(
