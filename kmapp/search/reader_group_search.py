@@ -27,11 +27,6 @@ from kmapp.search.vector_codes import Coder, Codes, build_code_type, unpack_code
 # a transaction loads which has written and therefore caches nothing.
 MAX_CODES_SIZE, MAX_UNCACHED_SIZE = 64_000_000, 4_000_000
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
-# Per attempt and for each result: the documents that are compared exactly, how many of the nearest
-# of them are checked against the rows, and how many must be allowed. If fewer are, too few of the
-# compared ones may be allowed, and some of the nearest missing.
-ATTEMPTS = ((4, 1.5, 1.125), (32, 32, 3))
-
 GROUP_ARRAYS = ArrayFormat(READER_GROUPS, NUMBER.itemsize, lambda packed: (unpack_numbers(packed),))
 
 _CODES_SQL = """
@@ -59,6 +54,23 @@ SELECT c.document::text, c.distance, count(*) OVER () FROM (
    ORDER BY n.distance, d.document LIMIT %s::int) c
  WHERE {allowed} ORDER BY c.distance, c.document LIMIT %s
 """
+
+
+class _Attempt(NamedTuple):
+    """How many documents an attempt reads for each result.
+
+    If fewer than `required` are allowed, some of the nearest may not be among the compared ones.
+    """
+
+    compared: int  # exactly
+    checked: float  # the nearest of these, against the rows
+    required: float
+
+
+ATTEMPTS = (
+    _Attempt(compared=4, checked=1.5, required=1.125),
+    _Attempt(compared=32, checked=32, required=3),
+)
 
 
 class _PackedCodes(NamedTuple):
@@ -119,18 +131,19 @@ def _find_nearest_by_codes(
     if packed is None:
         return None
     query, count = meaning.as_array(), sum(map(len, packed.codes))
-    for compared, checked, required in ATTEMPTS:
-        numbers = packed.coder.find_nearest(packed.codes, query, compared * limit)
-        are_all_compared = compared * limit >= count
+    for attempt in ATTEMPTS:
+        compared = attempt.compared * limit
+        numbers = packed.coder.find_nearest(packed.codes, query, compared)
+        are_all_compared = compared >= count
         best, allowed = _compare(
             collection,
             meaning,
             within,
             ComparedDocuments(numbers, packed.waiting),
             limit=limit,
-            checked=None if are_all_compared else int(checked * limit),
+            checked=None if are_all_compared else int(attempt.checked * limit),
         )
-        if are_all_compared or allowed >= required * limit:
+        if are_all_compared or allowed >= attempt.required * limit:
             return best
     return None
 
