@@ -16,11 +16,11 @@ from tests.promises.plugin import RecordFigure
 # The runs of five minutes, which precede a release, are part of `make long`.
 CHAOS_MARKS = [pytest.mark.chaos, pytest.mark.promise(31)]
 WITH_KEY = [
-    pytest.param(amount(120, 30), marks=CHAOS_MARKS),
+    pytest.param(amount(120, 20), marks=CHAOS_MARKS),
     pytest.param(300, marks=pytest.mark.long),
 ]
 WITHOUT = [
-    pytest.param(amount(60, 45), marks=CHAOS_MARKS),
+    pytest.param(amount(60, 20), marks=CHAOS_MARKS),
     pytest.param(300, marks=pytest.mark.long),
 ]
 
