@@ -1,4 +1,4 @@
-"""manage.py migrate: Django's command with short lock timeouts, for running systems.
+"""manage.py migrate: Django's command as the owner, with short lock timeouts.
 
 Later queries queue behind a statement that waits for a lock. So a migration waits only briefly,
 lets other queries pass and tries again. CONCURRENTLY blocks nothing and waits without a limit,
@@ -9,10 +9,13 @@ from time import monotonic, sleep
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.migrations import Migration
 from psycopg.errors import LockNotAvailable
+
+from kmapp.database.migration_router import OWNER
 
 LOCK_TIMEOUT = "300ms"  # a migration takes several locks, one after the other
 PAUSE = 1.0  # seconds between two tries
@@ -20,7 +23,12 @@ PATIENCE = 300.0  # seconds for one migration
 
 
 class Command(migrate.Command):
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.set_defaults(database=OWNER)
+
     def handle(self, *args: Any, **options: Any) -> None:
+        _check_database(options["database"])
         self.connection = connections[options["database"]]
         self.until = monotonic() + PATIENCE
         while True:
@@ -58,3 +66,16 @@ class Command(migrate.Command):
     def _execute(self, statement: str) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+def _check_database(alias: str) -> None:
+    """Refuse an alias on which Django would record migrations that the router does not run."""
+    if alias != OWNER:
+        raise CommandError(
+            f"Only the role that owns the tables can migrate: omit --database, or use {OWNER}."
+        )
+    if OWNER not in connections:
+        raise CommandError(
+            "DATABASE_URL is set and DATABASE_OWNER_URL is not: set it to the address with the "
+            "role that owns the tables."
+        )

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         try:
-            call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
+            call_command("migrate", interactive=False, stdout=self.stderr)
         except OperationalError as error:
             reason = str(error).strip()
             if getattr(error.__cause__, "sqlstate", None):  # a statement failed, not the connection

@@ -127,7 +127,7 @@ class Command(BaseCommand):
         keys = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
         if restore_checkpoints(file, checkpoints_path=settings.CHECKPOINT_FILE, keys_path=keys):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
-        call_command("migrate", database="owner", interactive=False, verbosity=0)
+        call_command("migrate", interactive=False, verbosity=0)
 
     def _recover(self, until: datetime | None) -> None:
         server = stack.build_postgres()
@@ -144,7 +144,7 @@ class Command(BaseCommand):
             self.stdout.write(f"The former data are in {former}. Delete them when ready.")
         _close_connections()
         with stack.database_server():
-            call_command("migrate", database="owner", interactive=False, verbosity=0)
+            call_command("migrate", interactive=False, verbosity=0)
             older, restored = bool(list_deviations()), load_restored_state()
             try:
                 call_command("fsck", stdout=self.stdout)

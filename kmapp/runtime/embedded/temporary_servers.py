@@ -63,7 +63,7 @@ def run_servers() -> Iterator[dict[str, str]]:
 def prepare(environment: dict[str, str]) -> None:
     for words in (
         ["provision"],
-        ["migrate", "--database", "owner", "--no-input", "--verbosity", "0"],
+        ["migrate", "--no-input", "--verbosity", "0"],
         ["embedding_models", "ensure"],
     ):
         run(["-m", "kmapp", *words], environment, stdout=subprocess.DEVNULL)
