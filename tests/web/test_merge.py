@@ -141,7 +141,7 @@ def test_merge_supersedes_what_the_merged_proposal_replaces(
         update = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
     address = entry_url("review_merge", update)
     text = page(reviewer.get(address, {"with": str(other.pk)}))
-    assert missing(text, "Would replace", "Refunds take five days.") == []
+    assert missing(text, "Memories it would replace", "Refunds take five days.") == []
     assert reviewer.post(address, form(other, update)).status_code == 302
     rows = (old, other, update)
     assert [reload(row).status for row in rows] == ["superseded", "active", "superseded"]
@@ -157,7 +157,7 @@ def test_merge_into_the_replaced_memory_keeps_it_active(reviewer: Client, acme: 
     with acting(acme):
         update = propose_update(makers.decision(old), {"content": "Refunds take 9 days."})
     address = entry_url("review_merge", update)
-    assert "Would replace" not in page(reviewer.get(address, {"with": str(old.pk)}))
+    assert "Memories it would replace" not in page(reviewer.get(address, {"with": str(old.pk)}))
     assert reviewer.post(address, form(old, update)).status_code == 302
     assert (reload(old).status, reload(old).content) == ("active", "Refunds take 9 days.")
 

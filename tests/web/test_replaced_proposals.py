@@ -40,7 +40,7 @@ def test_replaced_proposal_leaves_the_queue(
         Finding.objects.create(other=old, kind="duplicate", **common)
     answer = reviewer.get(f"/review/?at={correction.pk}")
     assert answer.context["evidence"].replaces == chain[:2]
-    assert missing(html(answer), "Would replace", "Refunds take 9 days.") == []
+    assert missing(html(answer), "Memories it would replace", "Refunds take 9 days.") == []
     assert "Stated by the writer." not in html(answer), "each memory is listed once"
     submit(reviewer, "approve", correction)
     assert statuses(chain) == ["superseded", "superseded", "active"]
@@ -112,7 +112,7 @@ def test_visibility_of_what_is_replaced_is_displayed(reviewer: Client, acme: Acc
     )
     assert new.status == "proposed"
     text = page(reviewer.get(f"/review/?at={new.pk}"))
-    panel = text.partition("Would replace")[2].partition("</dl>")[0]
+    panel = text.partition("Memories it would replace")[2].partition("</dl>")[0]
     existing, _, proposed = panel.partition("Proposed")
     assert "everyone" in existing
     assert "mira" not in existing
@@ -123,7 +123,7 @@ def test_equal_visibilities_are_not_compared(
     reviewer: Client, acme: Account, chain: list[MemoryEntry]
 ) -> None:
     text = page(reviewer.get(f"/review/?at={chain[1].pk}"))
-    panel = text.partition("Would replace")[2].partition("</section>")[0]
+    panel = text.partition("Memories it would replace")[2].partition("</section>")[0]
     assert "Refunds take five days." in panel
     assert "visible to" not in panel
 
@@ -139,6 +139,6 @@ def test_pages_display_the_first_memories_of_a_long_chain(
     with acting(acme):
         Finding.objects.create(account=acme, entry=chain[-1], other=other, kind="duplicate")
     text = page(reviewer.get(entry_url("review_merge", chain[-1]), {"with": str(other.pk)}))
-    panel = text.partition("Would replace")[2]
+    panel = text.partition("Memories it would replace")[2]
     assert missing(panel, "Refunds take five days.", "and 1 more") == []
     assert "Refunds take 9 days." not in panel

@@ -109,7 +109,7 @@ def test_update_shows_the_difference_and_supersedes(reviewer: Client, acme: Acco
         wish = Decision(account_id=acme.pk, entry_id=old.pk, actor=AGENT)
         update = propose_update(wish, {"content": "Prefers e-mail calls."})
     page = html(reviewer.get(f"/review/?at={update.pk}"))
-    assert missing(page, "<del>phone</del>", "Would replace") == []
+    assert missing(page, "<del>phone</del>", "Memories it would replace") == []
     submit(reviewer, "approve", update)
     assert (reload(old).status, reload(update).status) == ("superseded", "active")
 
@@ -125,12 +125,12 @@ def test_only_current_memories_are_displayed_as_replaced(reviewer: Client, acme:
         common = {"account": acme, "entry": first, "kind": "update", "details": {"said": True}}
         Finding.objects.create(other=old, **common)
     proposal = html(reviewer.get(f"/review/?at={first.pk}"))
-    assert "Would replace" in proposal
+    assert "Memories it would replace" in proposal
     assert "Stated by the writer." not in proposal, "each memory is listed once"
     submit(reviewer, "approve", first)
     proposal = html(reviewer.get(f"/review/?at={second.pk}"))
     assert "New memory" in proposal
-    assert "Would replace" not in proposal
+    assert "Memories it would replace" not in proposal
 
 
 def test_undo_reopens_the_proposal(reviewer: Client, acme: Account) -> None:
