@@ -12,6 +12,7 @@ import pytest
 from celery.signals import beat_init
 from django.conf import settings
 from django.core.management import call_command
+from django.db import connections
 from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import DjangoAssertNumQueries
@@ -24,7 +25,10 @@ from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.models import Checkpoint
+from kmapp.runtime.processes import wait_until
 from tests import makers
+from tests.databases import clone, drop, use_database
+from tests.kernel.test_older_store import fsck
 
 
 def metric(name: str) -> float:
@@ -118,6 +122,27 @@ def test_scheduler_runs_the_thread_which_survives_failures(monkeypatch: pytest.M
     thread.stopping.set()
     thread.join()
     assert metric("kmapp_checkpoint_failures_total") == failures + 2
+
+
+@pytest.mark.promise(28, 42)
+def test_scheduler_signs_what_an_older_store_lacks(committed: str, acme: Account) -> None:
+    """A real thread of the scheduler signs; the commit it signed is missing in the older store."""
+    connections.close_all()
+    older = f"{committed}_older"
+    clone(older, template=committed)
+    beat_init.send(sender=None)
+    [thread] = [each for each in threading.enumerate() if isinstance(each, CheckpointThread)]
+    try:
+        makers.key(acme)
+        assert wait_until(lambda: find_unsigned_since(acme.pk) is None, 60)
+        assert fsck()["problems"] == []
+        use_database(older)
+        assert {problem["kind"] for problem in fsck()["problems"]} == {"cut"}
+    finally:
+        thread.stopping.set()
+        thread.join()
+        drop(older)
+        use_database(committed)
 
 
 def test_worker_knows_every_scheduled_task() -> None:
