@@ -20,6 +20,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.chain_deviations import find_last_signed
 from kmapp.ledger.models import Commit
+from kmapp.ledger.signing import parse_line
 from memory.actions.write_entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 
@@ -32,12 +33,16 @@ MAX_DELAY = 2.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointCost:
-    """Median writes per second, the median ratio of a round, and the longest wait in seconds."""
+    """Median writes per second, the median ratio of a round, and the longest wait in seconds.
+
+    The wait is that of any commit while heads are signed, not only of the last one of a round,
+    which may always be written at the same time before the next poll.
+    """
 
     unsigned_rate: float
     signed_rate: float
     ratio: float
-    delay: float  # until the last commit of a round was signed
+    delay: float  # from a commit to the statement that signs it
 
     @property
     def is_on_target(self) -> bool:
@@ -62,9 +67,10 @@ def measure_checkpoint_cost(account: Account) -> CheckpointCost:
             process.send_signal(signal.SIGSTOP)
             without.append(_write_rate(account))
             process.send_signal(signal.SIGCONT)
-            _wait_for_signature(account)
+            before = _wait_for_signature(account)
             signed.append(_write_rate(account))
-            delays.append(_wait_for_signature(account))
+            last = _wait_for_signature(account)
+            delays.append(find_longest_delay(account, range(before + 1, last + 1)))
     return CheckpointCost(
         unsigned_rate=median(without),
         signed_rate=median(signed),
@@ -109,8 +115,8 @@ def write_memory(account: Account) -> None:
         write_batch(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=[entry]))
 
 
-def _wait_for_signature(account: Account) -> float:
-    """Wait until the last commit is signed; return the seconds."""
+def _wait_for_signature(account: Account) -> int:
+    """Wait until the last commit is signed; return its number."""
     began = time.monotonic()
     with acting(account):
         last = Commit.objects.of(account).last_seq()
@@ -118,4 +124,21 @@ def _wait_for_signature(account: Account) -> float:
         if time.monotonic() - began > settings.CHECKPOINT_SECONDS + 60:
             raise TimeoutError("The last commit was not signed.")
         time.sleep(0.01)
-    return time.monotonic() - began
+    return last
+
+
+def find_longest_delay(account: Account, numbers: range) -> float:
+    """Return the most seconds from one of these commits to the first statement that covers it.
+
+    Both times are stored, so that nothing has to be sampled while writes are measured.
+    """
+    lines = settings.CHECKPOINT_FILE.read_bytes().splitlines(keepends=True)
+    statements = [each.statement for line in lines if (each := parse_line(line))]
+    heads = [(each.seq, each.created_at) for each in statements if each.account == account.pk]
+    with acting(account):
+        rows = Commit.objects.of(account).filter(seq__in=numbers)
+        commits = list(rows.values_list("seq", "created_at"))
+    return max(
+        (next(signed for seq, signed in heads if seq >= number) - written).total_seconds()
+        for number, written in commits
+    )

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +13,12 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
 from memory.benchmarks import signing_rounds, verify_on_read_cost
-from memory.benchmarks.checkpoint_write_overhead import CheckpointCost
+from memory.benchmarks.checkpoint_write_overhead import CheckpointCost, find_longest_delay
 from memory.benchmarks.synthetic_entries import Writer
 from tests import makers
 
@@ -89,6 +93,24 @@ def test_rounds_of_signing_sign_each_account(
     monkeypatch.setattr(signing_rounds, "sign_moved_heads", list)  # another process signs
     with pytest.raises(RuntimeError, match="3 accounts were not signed"):
         signing_rounds.measure_signing_rounds(3)
+
+
+def test_longest_delay_is_that_of_any_commit(acme: Account) -> None:
+    for _each in range(2):
+        makers.key(acme)
+    with acting(acme):
+        one, two = Commit.objects.of(acme).order_by("-seq")[:2][::-1]
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+    for commit, seconds in ((one, 1.5), (two, 0.25)):
+        statement = Statement(
+            account=acme.pk,
+            seq=commit.seq,
+            commit_hash=commit.commit_hash,
+            created_at=commit.created_at + timedelta(seconds=seconds),
+        )
+        append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, statement)])
+    assert find_longest_delay(acme, range(one.seq, two.seq + 1)) == 1.5
+    assert find_longest_delay(acme, range(two.seq, two.seq + 1)) == 0.25
 
 
 def test_jobs_are_measured_by_queue(committed: str) -> None:
