@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
 from kmapp.database.backup.restore import restore_checkpoints
 from kmapp.errors import ReadOnly
 from kmapp.ledger.chain_deviations import find_deviation, find_last_signed, list_deviations
@@ -263,3 +263,22 @@ def test_command_accepts_all_accounts_and_missing_ones(
     report = fsck()
     assert report["problems"] == []
     assert sum("was signed and given up" in note for note in report["notes"]) == 2
+
+
+@pytest.mark.promise(43)
+@pytest.mark.parametrize("by", [None, "Una@example.test"])
+def test_command_names_the_superuser_who_accepts(older: str, acme: Account, by: str | None) -> None:
+    use_database(older)
+    accept = {"reason": "A drill.", "stdout": StringIO()}
+    una = User.objects.create_superuser("una", "una@example.test")
+    if by:
+        User.objects.create_superuser("vic", "vic@example.test")
+        User.objects.create_superuser("wim", "wim@example.test", is_active=False)
+        with pytest.raises(CommandError, match=r"Add --by .*: una@example.test, vic@example.test."):
+            call_command("accept_ledger", "acme", **accept)
+        with pytest.raises(CommandError, match=r"wim@example.test is no active superuser"):
+            call_command("accept_ledger", "acme", by="wim@example.test", **accept)
+    call_command("accept_ledger", "acme", by=by, **accept)
+    with acting(acme):
+        commit = Commit.objects.of(acme).latest("seq")
+    assert (commit.actor, commit.diff[0]["op"]) == (f"user:{una.pk}", "ACCEPT")
