@@ -80,7 +80,10 @@ class FileCopy:
 
 @dataclass
 class Peer:
-    """Another kmapp, which stores the statements and signs them with its own key."""
+    """Another kmapp, which stores the statements and signs them with its own key.
+
+    A service in its place may need no key, and sign nothing.
+    """
 
     url: str
     key: str
@@ -123,10 +126,9 @@ class Peer:
             raise CopyFailed("A countersignature is not of the peer's key.")
 
     def _request(self, method: str, body: Any = None) -> Any:
-        headers: dict[bytes | str, bytes | str] = {
-            "Authorization": f"Bearer {self.key}",
-            "Content-Type": "application/json",
-        }
+        headers: dict[bytes | str, bytes | str] = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
         timeout = dict.fromkeys(("connect", "read", "write", "pool"), STEP_TIMEOUT_SECONDS)
         try:
             answer = httpcore2.request(

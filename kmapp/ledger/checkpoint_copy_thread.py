@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.cache import cache
 from prometheus_client import Counter
 
-from kmapp.ledger.checkpoint_copies import Copy, list_configured_copies
+from kmapp.ledger.checkpoint_copies import Copy, CopyFailed, list_configured_copies
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.signing import (
     Signed,
@@ -27,6 +27,10 @@ MAX_PAUSE_SECONDS = 60.0
 START_SECONDS = 60.0  # in which the first comparison usually ends
 STATUS_SECONDS = 600  # after which the state of a copy is unknown
 
+FORGED = (
+    "The copy has checkpoints that no key of this installation signed. Compare it with"
+    " CHECKPOINT_FILE."
+)
 FAILURES = Counter("kmapp_checkpoint_copy_failures", "Failed rounds of copying.", ["copy"])
 log = structlog.get_logger()
 
@@ -42,6 +46,7 @@ class CopyThread(threading.Thread):
         self.stored: dict[UUID, Signed] = {}
         self.compared = -COMPARE_INTERVAL_SECONDS
         self.failed = 0
+        self.is_forged = False  # at the last comparison
 
     def compare_once(self) -> None:
         """Compare, and send nothing. A failure is logged, because the product starts without it."""
@@ -65,12 +70,15 @@ class CopyThread(threading.Thread):
             if new := get_checkpoint_file().list_missing_from(self.stored):
                 self.copy.store(new)
                 self.stored |= {each.statement.account: each for each in new}
+            if self.is_forged:
+                raise CopyFailed(FORGED)
         except Exception as error:  # noqa: BLE001 - the next round tries again
+            message = FORGED if self.is_forged else str(error)
             self.failed = min(self.failed + 1, 6)
             self.compared = -COMPARE_INTERVAL_SECONDS
             FAILURES.labels(self.copy.name).inc()
-            log.warning("checkpoint_copy_failed", copy=self.copy.name, error=str(error))
-            cache.set(f"checkpoint-copy:{self.copy.name}", {"error": str(error)}, STATUS_SECONDS)
+            log.warning("checkpoint_copy_failed", copy=self.copy.name, error=message)
+            cache.set(f"checkpoint-copy:{self.copy.name}", {"error": message}, STATUS_SECONDS)
         else:
             self.failed = 0
             status = {"error": "", "at": time.time()}
@@ -79,18 +87,23 @@ class CopyThread(threading.Thread):
     def _compare(self) -> None:
         if time.monotonic() - self.compared < COMPARE_INTERVAL_SECONDS:
             return
+        self.is_forged = False
         statements = self.copy.load()
-        restore_lost_statements(statements, self.copy.name)
+        self.is_forged = restore_lost_statements(statements, self.copy.name)
         self.stored = {each.statement.account: each for each in statements}
         self.compared = time.monotonic()
 
 
-def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
-    """Add statements of ours that the file has lost. Chains that lack them become read-only."""
+def restore_lost_statements(stored: Sequence[Signed], name: str) -> bool:
+    """Add statements of ours that the file has lost. Chains that lack them become read-only.
+
+    Return whether there were others that are not signed with a key of ours.
+    """
     with lock_for_signing(settings.CHECKPOINT_FILE):
         path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
         keys = load_public_keys(path) if path.exists() else {}
-        lost = []
+        lost = list[Signed]()
+        is_forged = False
         for signed in filter(get_checkpoint_file().is_missing, stored):
             account = str(signed.statement.account)
             if is_signed_by(keys, signed):
@@ -98,8 +111,10 @@ def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
                 lost.append(signed)
             else:
                 log.error("checkpoint_copy_forged", copy=name, account=account)
+                is_forged = True
         if lost:
             append_statements(settings.CHECKPOINT_FILE, lost)
+    return is_forged
 
 
 def compare_with_copies() -> None:

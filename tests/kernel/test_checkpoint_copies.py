@@ -267,16 +267,6 @@ def test_failed_copies_are_counted_shown_and_tried_again(
     assert load_copy_status().keys() == {"peer"}
 
 
-def test_forged_statement_of_a_copy_is_refused(tmp_path: Path, acme: Account) -> None:
-    sign_moved_heads()
-    own_statements = get_checkpoint_file().all()
-    forged = replace(own_statements[acme.pk].statement, seq=99)
-    path = tmp_path / "copy.ndjson"
-    append_statements(path, [replace(own_statements[acme.pk], statement=forged)])
-    CopyThread(FileCopy(path)).run_once()
-    assert get_checkpoint_file().all() == own_statements
-
-
 def test_copy_that_does_not_answer_delays_the_scheduler_only_for_a_while(
     tmp_path: Path, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
