@@ -31,6 +31,12 @@ def test_every_process_has_a_unit() -> None:
     assert processes == PROCFILE.keys() - {"release"}
 
 
+def test_every_start_compares_the_checkpoints_first() -> None:
+    """`kmapp up` runs `prepare` itself."""
+    assert PROCFILE["release"] == "python manage.py prepare"
+    assert "run `kmapp prepare`" in (DEPLOY / "README.md").read_text()
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_units_name_the_folders_that_they_write_to(unit: Path) -> None:
     lines = unit.read_text().splitlines()

@@ -1,7 +1,7 @@
 """Signed checkpoints reveal a chain that was rewritten, cut or restored."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -17,7 +17,11 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain_deviations import find_deviation, list_deviations
 from kmapp.ledger.fsck.database_snapshot import open_snapshot
+from kmapp.management.commands import up
 from kmapp.management.commands.up import BEHIND
+from kmapp.runtime.embedded.temporary_servers import free_port
+from kmapp.runtime.processes import Program
+from kmapp.runtime.supervisor import Supervisor
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
 
@@ -183,6 +187,44 @@ def test_startup_logs_a_chain_behind_its_checkpoint(
     assert "was signed" in message
     assert message in BEHIND.format(accounts=message, command="kmapp")
     assert "ledger_behind_checkpoint" in caplog.text
+
+
+class RecordingSupervisor(Supervisor):
+    """Records the names of the programs, of which it runs only `prepare`, in this process."""
+
+    steps: list[str]
+
+    def start(self, *programs: Program) -> None:
+        self.steps.extend(program.name for program in programs)
+
+    def run(self, program: Program) -> str:
+        self.steps.append(program.name)
+        return makers.run_command(program.name)
+
+    def wait(self, what: str, find_problem: Callable[[], str]) -> None:
+        """Nothing has started."""
+
+    def watch(self, hand_over: Callable[[], None]) -> None:
+        """Nothing is to be restarted."""
+
+
+def test_up_compares_the_chains_before_it_serves_and_prints_a_warning(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_three_commits(ledger)
+    steps: list[str] = []
+    with monkeypatch.context() as patch:
+        for service in ("DATABASE_URL", "REDIS_URL"):
+            patch.setenv(service, "set, so that no server is started")
+        values = {"DATA_DIR": tmp_path, "PORT": free_port(), "MCP_PORT": 0}
+        for name, value in {**values, "EMBEDDING_IS_EMBEDDED": False}.items():
+            patch.setattr(settings, name, value)
+        patch.setattr(RecordingSupervisor, "steps", steps, raising=False)
+        patch.setattr(up, "Supervisor", RecordingSupervisor)
+        printed = makers.run_command("up")
+    assert steps == ["prepare", "web", "worker", "beat"]
+    assert "WARNING: the database differs from the last signed checkpoint." in printed
+    assert f"account {ledger.account.pk}" in printed
 
 
 def test_health_and_pages_report_a_chain_behind_its_checkpoint(ledger: Ledger) -> None:
