@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Invalid, TooLarge
+from kmapp.ledger.actions import recording
 from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
 from knowledge.actions.prepare_delivery import (
     DeliveredFile,
@@ -18,6 +19,7 @@ from knowledge.actions.prepare_delivery import (
     check_quota,
     prepare_deliveries,
 )
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.actions.virus_scan import CannotScan
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import find_format
@@ -40,6 +42,28 @@ class SyncResult:
         for name in ("added", "changed", "unchanged", "removed"):
             self.documents[name] += len(getattr(result, name))
         self.chunks += result.chunks
+
+
+@dataclass(kw_only=True)
+class SyncedSource:
+    """The source of a folder. It is stored with the first documents, which may be refused."""
+
+    row: KnowledgeSource  # as `check_source` returns it, until it is stored
+    source_input: NewSource
+    actor: Actor
+    is_stored: bool = False
+
+    def ingest(
+        self, prepared: Sequence[PreparedDelivery], remove: Sequence[str] = ()
+    ) -> IngestResult:
+        """Write prepared deliveries in one commit. Inside `acting`."""
+        account_id = self.row.account_id
+        with recording(account_id, self.actor) as commit:
+            if not self.is_stored:
+                self.row = ensure_source(account_id, self.actor, self.source_input, commit=commit)
+            result = ingest_deliveries(self.row, self.actor, prepared, remove=remove, commit=commit)
+        self.is_stored = True
+        return result
 
 
 def list_files(folder: Path) -> Iterator[Path]:
@@ -87,8 +111,7 @@ def compute_signature(folder: Path) -> Signature:
 
 
 def sync_folder(
-    source: KnowledgeSource,
-    actor: Actor,
+    source: SyncedSource,
     folder: Path,
     report_progress: Callable[[int], None] = lambda files: None,
 ) -> SyncResult:
@@ -99,11 +122,11 @@ def sync_folder(
     total = SyncResult()
     refs: set[str] = set()
     for deliveries in _split_batches(folder, refs, total):
-        _deliver(source, actor, deliveries, total)
+        _deliver(source, deliveries, total)
         report_progress(len(deliveries))
-    with acting(source.account_id):
-        if removed := list_undelivered(source, refs):
-            total.add(ingest_deliveries(source, actor, [], remove=removed))
+    with acting(source.row.account_id):
+        if removed := list_undelivered(source.row, refs):
+            total.add(source.ingest([], removed))
     return total
 
 
@@ -131,20 +154,18 @@ def _split_batches(
         yield batch
 
 
-def _deliver(
-    source: KnowledgeSource, actor: Actor, deliveries: list[DeliveredFile], total: SyncResult
-) -> None:
-    allowed = []
-    with acting(source.account_id):
+def _deliver(source: SyncedSource, deliveries: list[DeliveredFile], total: SyncResult) -> None:
+    allowed, account_id = [], source.row.account_id
+    with acting(account_id):
         for each in deliveries:
             try:
-                check_quota(source.account_id, [each])
+                check_quota(account_id, [each])
                 allowed.append(each)
             except TooLarge as error:
                 total.refused.append(error.message)
-    prepared = _prepare(source, allowed, total)
-    with acting(source.account_id):
-        total.add(ingest_deliveries(source, actor, prepared))
+    if prepared := _prepare(source.row, allowed, total):
+        with acting(account_id):
+            total.add(source.ingest(prepared))
 
 
 def _prepare(

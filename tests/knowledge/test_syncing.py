@@ -12,12 +12,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from knowledge.actions import folder_sync
+from knowledge.actions.erasure import erase_source
 from knowledge.actions.folder_sync import (
     Signature,
     SyncResult,
@@ -26,7 +28,7 @@ from knowledge.actions.folder_sync import (
 )
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.management.commands import knowledge as command
-from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.knowledge.bombs import zip_archive
@@ -137,6 +139,34 @@ def test_unreadable_file_is_reported_and_its_document_stays(
     call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
     assert errors.getvalue() == "index.md: Permission denied\n"
     assert refs(acme) == {*every, "new.md"}
+
+
+def test_sync_of_refused_files_leaves_no_source(
+    acme: Account, folder: Path, settings: Settings
+) -> None:
+    settings.KNOWLEDGE_MAX_FILE_BYTES = 1
+    errors = StringIO()
+    call_command("knowledge", "sync", folder, account=acme.slug, verbosity=0, stderr=errors)
+    assert errors.getvalue().count("is too large") == 4
+    assert makers.rows(KnowledgeSource, acme) == []
+    settings.KNOWLEDGE_MAX_FILE_BYTES = 1_000_000
+    sync(folder, acme)
+    [source] = makers.rows(KnowledgeSource, acme)
+    assert (source.name, source.kind, source.trust) == ("docs", "repo_docs", "trusted")
+
+
+def test_watching_does_not_create_an_erased_source_again(
+    acme: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def erase(_seconds: float) -> None:
+        with acting(acme):
+            erase_source(acme.pk, makers.get(KnowledgeSource, acme).pk, SYSTEM)
+        (folder / "new.md").write_text("# New")
+
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=erase))
+    with pytest.raises(CommandError):
+        call_command("knowledge", "sync", folder, account=acme.slug, watch=True, verbosity=0)
+    assert makers.rows(KnowledgeSource, acme) == []
 
 
 def watch(folder: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> set[str]:

@@ -120,7 +120,7 @@ def test_sync_without_its_scanner_says_so(
     (tmp_path / "a.md").write_text("# A")
     with pytest.raises(CommandError, match="virus scanner is not available"):
         call_command("knowledge", "sync", tmp_path, account=acme.slug, verbosity=0)
-    assert makers.count(KnowledgeDocument, acme) == 0
+    assert makers.count(KnowledgeDocument, acme) == makers.count(KnowledgeSource, acme) == 0
 
 
 @pytest.fixture

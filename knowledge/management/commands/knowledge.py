@@ -21,19 +21,14 @@ from kmapp.search.models import Vector
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.folder_sync import (
     Signature,
+    SyncedSource,
     compute_signature,
     list_files,
     sync_folder,
 )
 from knowledge.actions.parsing_jobs import FETCH, READ
 from knowledge.actions.reindex import reindex_source
-from knowledge.actions.sources import (
-    NewSource,
-    change_source,
-    check_accepts_documents,
-    ensure_source,
-    lock_source,
-)
+from knowledge.actions.sources import NewSource, change_source, check_source, lock_source
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import JOB_FAILED
@@ -93,12 +88,12 @@ class Command(BaseCommand):
             revision=options["revision"],
         )
         with acting(account):
-            source = ensure_source(account.pk, SYSTEM, source_input)
-            check_accepts_documents(source)
+            row = check_source(account.pk, SYSTEM, source_input)
+        source = SyncedSource(row=row, source_input=source_input, actor=SYSTEM)
         # Computed before the delivery, so that files that change meanwhile are delivered again.
         synced = compute_signature(folder) if options["watch"] else None
         self._sync_once(source, folder)
-        if options["wait"] and (unprocessed := self._wait_until_parsed(source)):
+        if options["wait"] and (unprocessed := self._wait_until_parsed(source.row)):
             problem = (
                 f"{unprocessed:,} files and texts were not processed, because their jobs failed "
                 f"permanently. See {settings.COMMAND} outbox list --state FAILED, remove the "
@@ -110,9 +105,9 @@ class Command(BaseCommand):
         if options["watch"]:
             self._watch(source, folder, synced)
 
-    def _sync_once(self, source: KnowledgeSource, folder: Path) -> None:
+    def _sync_once(self, source: SyncedSource, folder: Path) -> None:
         progress = Progress("Files delivered", sum(1 for _ in list_files(folder)))
-        result = sync_folder(source, SYSTEM, folder, progress.add)
+        result = sync_folder(source, folder, progress.add)
         progress.end()
         documents = _format_counts(result.documents, "added", "changed", "unchanged", "removed")
         chunks = _format_counts(result.chunks, "created", "unchanged", "retired")
@@ -120,7 +115,7 @@ class Command(BaseCommand):
         for reason in result.refused:
             self.stderr.write(reason)
 
-    def _watch(self, source: KnowledgeSource, folder: Path, synced: Signature | None) -> None:
+    def _watch(self, source: SyncedSource, folder: Path, synced: Signature | None) -> None:
         self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
         try:
             while True:
@@ -130,7 +125,7 @@ class Command(BaseCommand):
             self.stdout.write("Ended.")
 
     def _sync_changes(
-        self, source: KnowledgeSource, folder: Path, synced: Signature | None
+        self, source: SyncedSource, folder: Path, synced: Signature | None
     ) -> Signature | None:
         """Return the signature of what is delivered now; None if it must be delivered again."""
         try:
