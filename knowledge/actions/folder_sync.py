@@ -11,6 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Invalid, TooLarge
 from kmapp.ledger.actions import recording
+from kmapp.security.virus_scan import CannotScan
 from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
 from knowledge.actions.prepare_delivery import (
     DeliveredFile,
@@ -20,7 +21,6 @@ from knowledge.actions.prepare_delivery import (
     prepare_deliveries,
 )
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.actions.virus_scan import CannotScan
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import find_format
 

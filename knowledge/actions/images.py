@@ -19,7 +19,7 @@ from kmapp.database.raw_sql import fetch_all
 from kmapp.database.server_response_timeout import extend_statement_timeout
 from kmapp.database.steady_clock import SteadyTime
 from kmapp.errors import Invalid, TooLarge
-from knowledge.actions.virus_scan import refuse_infected
+from kmapp.security.virus_scan import refuse_infected
 from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
 
 MAX_BYTES = 4 * 1024 * 1024

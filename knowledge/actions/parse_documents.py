@@ -14,6 +14,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound, Waiting
 from kmapp.ledger.actions import recording
+from kmapp.security.virus_scan import CannotScan
 from knowledge.actions.chunks import ChunkedText, replace_chunks
 from knowledge.actions.ingest import COLUMNS, find_or_build_text, ingest_deliveries
 from knowledge.actions.parsing_jobs import enqueue_parsing, find_former_titles
@@ -27,7 +28,6 @@ from knowledge.actions.prepare_delivery import (
     prepare_deliveries,
 )
 from knowledge.actions.sources import lock_source
-from knowledge.actions.virus_scan import CannotScan
 from knowledge.models import KnowledgeDocument, KnowledgePiece
 from knowledge.parsing.formats import (
     ARCHIVE,

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
-from knowledge.actions.virus_scan import refuse_infected
+from kmapp.security.virus_scan import refuse_infected
 from knowledge.chunking import Chunk, Shape, split_chunks
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource

@@ -1,19 +1,26 @@
 """Pages of lorebooks: import, editing, test."""
 
+import hashlib
 from codecs import BOM_UTF8
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.permissions import Permission
 from kmapp.api.strict_json import Limits, RefusedJSON, parse
 from kmapp.errors import DomainError
+from kmapp.security.virus_scan import refuse_infected
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.invalid_json_messages import json_issue
 from kmapp.web.page_access import page_view
@@ -40,33 +47,43 @@ def lore(request: WebRequest) -> HttpResponse:
 
 
 @page_view("GET", "POST")
-def new_lorebook(request: WebRequest) -> HttpResponse:
+def new_lorebook(request: WebRequest) -> HttpResponse | AfterCommit:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        try:
-            return _import_lorebook(request, form.cleaned_data)
-        except RefusedJSON as error:
-            form.add_error("book", json_issue(error))
-        except NoLorebook:
-            form.add_error(
-                "book",
-                _(
-                    "This file has no “entries”. Choose a SillyTavern world info or character card "
-                    "file."
-                ),
-            )
-        except DomainError as error:
-            field = "name" if error.code == "name_taken" else "book"
-            form.add_error(field, _format_error(error))
+        return AfterCommit(partial(_create_lorebook, request, form), outside_transaction=True)
     return _render_form(request, form, _("New lorebook"))
 
 
-def _import_lorebook(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
-    file = data["book"]
+def _create_lorebook(request: WebRequest, form: ImportForm) -> HttpResponse | AfterCommit:
+    """Scan and parse the file between transactions, and store its entries."""
+    data = form.cleaned_data
+    try:
+        entries = _read_entries(data["book"]) if data["book"] else []
+        with acting(request.account_id):
+            return _import_lorebook(request, data, entries)
+    except RefusedJSON as error:
+        form.add_error("book", json_issue(error))
+    except NoLorebook:
+        text = _(
+            "This file has no “entries”. Choose a SillyTavern world info or character card file."
+        )
+        form.add_error("book", text)
+    except DomainError as error:
+        field = "name" if error.code == "name_taken" else "book"
+        form.add_error(field, _format_error(error))
+    return AfterCommit(partial(_render_form, request, form, _("New lorebook")))
+
+
+def _read_entries(file: "UploadedFile[Any]") -> Sequence[Mapping[str, Any]]:
+    data, name = file.read(), file.name or "book"
+    refuse_infected([data], name=name, sha256=hashlib.sha256(data).hexdigest(), path="book")
     # Editors on Windows put a byte order mark before the text.
-    entries = (
-        import_entries(parse(file.read().removeprefix(BOM_UTF8), IMPORT_LIMITS)) if file else []
-    )
+    return import_entries(parse(data.removeprefix(BOM_UTF8), IMPORT_LIMITS))
+
+
+def _import_lorebook(
+    request: WebRequest, data: dict[str, Any], entries: Sequence[Mapping[str, Any]]
+) -> HttpResponse:
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
     source = create_lorebook(request.account_id, request.actor, new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
@@ -170,6 +187,8 @@ def _get_lorebook(request: WebRequest, pk: UUID) -> KnowledgeSource:
 
 
 def _format_error(error: DomainError) -> str:
+    if error.code == "infected":  # its issue does not name the file
+        return error.message
     issues = [f"{issue['path']}: {issue['message']}" for issue in error.issues]
     return "; ".join(issues[:5]) or error.message
 

@@ -1,10 +1,13 @@
 """Judgements on pages: the two buttons beside a result, import, and exports."""
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -13,6 +16,8 @@ from django.utils.translation import ngettext
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import Unstorable, check_storable
+from kmapp.security.virus_scan import refuse_infected
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
@@ -94,12 +99,22 @@ def _lines(rows: Iterable[Judgement]) -> Iterator[str]:
 
 
 @page_view("POST", needs=Permission.EDIT)
-def import_judgements(request: WebRequest) -> HttpResponse:
+def import_judgements(request: WebRequest) -> AfterCommit:
     """Read judgements from a file of JSON lines, all or none."""
     file = request.FILES.get("file")
     if file is None or (file.size or 0) > MAX_FILE_BYTES:
         raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
-    lines = {n: _read_line(n, line) for n, line in enumerate(file, 1) if line.strip()}
+    return AfterCommit(partial(_scan_file, request, file), outside_transaction=True)
+
+
+def _scan_file(request: WebRequest, file: "UploadedFile[Any]") -> AfterCommit:
+    data, name = file.read(), file.name or "file"
+    refuse_infected([data], name=name, sha256=hashlib.sha256(data).hexdigest(), path="file")
+    return AfterCommit(partial(_import_lines, request, data))
+
+
+def _import_lines(request: WebRequest, data: bytes) -> HttpResponse:
+    lines = {n: _read_line(n, line) for n, line in enumerate(data.splitlines(), 1) if line.strip()}
     # Lock all memories before the first commit, which locks the chain until the transaction ends.
     existing = lock_entries(request.account_id, {each.entry_id for each in lines.values()})
     for number, each in lines.items():

@@ -1,5 +1,6 @@
 """Files are scanned by a configured clamd before anything is stored."""
 
+import json
 import socket
 from collections.abc import Iterator
 from io import StringIO
@@ -11,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.test import Client
+from django.urls import reverse
 from django.utils import translation
 from pytest_django import Settings
 
@@ -18,12 +20,20 @@ from kmapp.accounts.models import Account
 from kmapp.management.doctor import connections
 from kmapp.outbox.models import Delivery
 from kmapp.security.clamd import CHUNK_SIZE, ScanFailed, scan_file
-from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeSource
+from knowledge.models import (
+    KnowledgeDocument,
+    KnowledgeDraft,
+    KnowledgeImage,
+    KnowledgeSource,
+    KnowledgeText,
+)
+from memory.models import Judgement
 from tests import makers
 from tests.agent import Agent
 from tests.knowledge.bombs import zip_archive
 from tests.knowledge.builders import deliver, draw_image
 from tests.knowledge.scripted_clamd import VIRUS, Clamd, clamd
+from tests.knowledge.websites import PAGE, Site
 from tests.makers import settle
 from tests.web.pages import page
 
@@ -91,6 +101,56 @@ def test_images_of_the_editor_are_scanned(
     assert insert(clean).status_code == 302
     assert scanner.files == [clean + VIRUS, clean]
     assert "![cup.png](/knowledge/images/" in makers.get(KnowledgeDraft, acme).text
+
+
+def test_infected_lorebook_is_refused_and_nothing_stays(
+    admin: Client, acme: Account, scanner: Clamd
+) -> None:
+    def create(content: str) -> Any:
+        book = json.dumps({"entries": [{"keys": ["tea"], "content": content}]}).encode()
+        form = {"name": "Tea", "trust": "untrusted", "book": SimpleUploadedFile("w.json", book)}
+        return admin.post("/lore/new/", form)
+
+    assert "“w.json” contains a virus (Test.Signature)" in page(create(VIRUS.decode()), 422)
+    assert makers.rows(KnowledgeSource, acme) == []
+    assert create("Tea calms.").status_code == 302
+    assert b"Tea calms." in scanner.files[1]
+
+
+@pytest.mark.usefixtures("scanner")
+def test_infected_judgements_are_refused_and_nothing_stays(
+    admin: Client, agent: Agent, acme: Account
+) -> None:
+    memory = agent.store("Tea is in the kitchen.")
+    lines = [
+        json.dumps({"question": each, "memory_id": memory, "relevant": True}).encode()
+        for each in ("Where is the tea?", VIRUS.decode())
+    ]
+    for data, status, number in ((b"\n".join(lines), 400, 0), (lines[0], 302, 1)):
+        file = SimpleUploadedFile("lines.jsonl", data)
+        answer = admin.post(reverse("memory:judgements_import"), {"file": file})
+        assert answer.status_code == status
+        assert ("“lines.jsonl” contains a virus" in answer.text) == (status == 400)
+        assert makers.count(Judgement, acme) == number
+
+
+def test_fetched_pages_are_scanned(
+    agent: Agent, acme: Account, scanner: Clamd, site: Site, settings: Settings
+) -> None:
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
+    pages = ("page", f"echo/{VIRUS.decode()}")
+    documents = [
+        {"ref": each, "fetch": True, "url": f"http://{site.netloc}/{each}"} for each in pages
+    ]
+    agent.post("knowledge/ingest", {"source": {"name": "web"}, "documents": documents})
+    settle()
+    clean, infected = sorted(
+        makers.rows(KnowledgeDocument, acme), key=lambda row: row.ref != "page"
+    )
+    assert (clean.state, infected.state) == ("ready", "failed")
+    assert "contains a virus (Test.Signature)" in infected.error
+    assert PAGE in scanner.files
+    assert not any(VIRUS.decode() in row.text for row in makers.rows(KnowledgeText, acme))
 
 
 def test_without_its_scanner_nothing_is_stored(

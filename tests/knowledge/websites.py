@@ -75,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self, _rest: str) -> None:
         self._answer(PAGE, "text/html; charset=utf-8")
 
+    def _echo(self, rest: str) -> None:
+        self._answer(rest.encode(), "text/plain")
+
     def _charset(self, rest: str) -> None:
         page = f"<html><head><title>{JAPANESE}</title></head><body><p>{JAPANESE}"
         self._answer(page.encode(rest), f'text/html; charset="{rest}"')
