@@ -44,7 +44,9 @@ def serialize_recall(
         "seeds": [_serialize_seed(hit, data) for hit in recalled.seeds],
         "subgraph": {
             "nodes": [_serialize_node(entry, data) for entry in entries.values()],
-            "edges": [_serialize_edge(edge, account_id) for edge in recalled.edges],
+            "edges": [
+                _serialize_edge(edge, account_id, entries[edge.src]) for edge in recalled.edges
+            ],
         },
         "ranked": ranked[: data["ranked_limit"]],
         "context": _serialize_context(recalled, data),
@@ -95,7 +97,7 @@ def _serialize_node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, An
     return node
 
 
-def _serialize_edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
+def _serialize_edge(edge: Edge, account_id: UUID, src: MemoryEntry) -> dict[str, Any]:
     return {
         "id": edge.id,
         "uri": object_uri(edge.id, "edge", account_id),
@@ -103,7 +105,8 @@ def _serialize_edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
         "to_id": edge.dst,
         "type": edge.type,
         "weight": edge.weight,
-        "commit_id": edge.commit_id,
+        # No commit records a derived edge; it follows from that of the memory where it starts.
+        "commit_id": edge.commit_id or src.commit_id,
     }
 
 

@@ -69,6 +69,19 @@ def test_similar_memories_are_linked_once(agent: Agent, acme: Account) -> None:
     assert rows(acme) == before
 
 
+def test_derived_edge_has_the_commit_of_its_memory_for_aionis_clients(
+    agent: Agent, acme: Account
+) -> None:
+    (first,), (second,) = (write(agent, text, **ANN) for text in TRAIN)
+    memories = {str(each.pk): str(each.commit_id) for each in makers.rows(MemoryEntry, acme)}
+    assert memories[first] != memories[second]
+    query = {"query_text": "train to Ostrey", **ANN}
+    [edge] = agent.post("memory/recall_text", query, 200)["subgraph"]["edges"]
+    [row] = makers.rows(MemoryEdge, acme)
+    assert (edge["id"], row.commit_id) == (str(row.pk), None)
+    assert edge["commit_id"] == memories[edge["from_id"]]
+
+
 def test_job_is_postponed_while_another_one_holds_the_lock(
     committed: str, agent: Agent, acme: Account
 ) -> None:
