@@ -1,7 +1,8 @@
-"""Recogniser of international bank account numbers (IBAN, ISO 13616), with or without spaces."""
+"""Recogniser of international bank account numbers (IBAN, ISO 13616), with or without gaps."""
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from stdnum import iban
 
@@ -12,6 +13,11 @@ _MIN_LENGTH, _MAX_LENGTH = 15, 34  # characters
 _CANDIDATE = re.compile(  # a lookahead, because candidates may overlap
     r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}[ \-]?[0-9][ \-]?[0-9](?:[ \-.]{0,2}[A-Za-z0-9]){11,30}))"
 )
+# Tabs, line breaks and slashes also separate other numbers, so they must be between groups of four.
+_GROUPED_CANDIDATE = re.compile(
+    r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}[0-9]{2}(?:[\s\-./]{1,4}[A-Za-z0-9]{4}){2,7}"
+    r"(?:[\s\-./]{1,4}[A-Za-z0-9]{1,4})?))"
+)
 _CHARACTER = re.compile(r"[A-Za-z0-9]")
 _DIGIT = re.compile(r"[0-9]")  # of which every candidate has two
 
@@ -19,7 +25,7 @@ _DIGIT = re.compile(r"[0-9]")  # of which every candidate has two
 def find_ibans(text: str) -> Iterator[Span]:
     if not _DIGIT.search(text):
         return
-    for candidate in _CANDIDATE.finditer(text):
+    for candidate in chain(_CANDIDATE.finditer(text), _GROUPED_CANDIDATE.finditer(text)):
         places = [match.start() for match in _CHARACTER.finditer(text, *candidate.span(1))]
         number = "".join(text[place] for place in places)
         for length in _find_valid_lengths(number):
