@@ -17,7 +17,7 @@ from context.models import ContextBody, ContextInput, ContextSummary, ToolResult
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.agent import Agent
@@ -259,35 +259,3 @@ def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
         erase_all(acme)
     [sql] = [each["sql"] for each in queries if '"results" &&' in each["sql"]]
     assert "bodies_with_results" in makers.explain(acme, sql, "seqscan", "bitmapscan")
-
-
-@pytest.mark.usefixtures("committed")
-def test_first_erasure_after_an_upgrade_prepares_in_own_transactions(
-    acme: Account, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = makers.agent(acme)
-    archived = archive_result(agent)
-    assemble(agent, conversation(SECRET), user_id="ann")
-    agent.post("memory/store", {"text": "A sparrow.", "user_id": "ann"}, 201)
-    depths: list[int] = []
-    update = backfill_lookup_keys._update_lookup_keys  # noqa: SLF001
-
-    def record_depth(account_id: UUID, keys: dict[UUID, list[str]]) -> None:
-        if keys:
-            depths.append(len(connection.atomic_blocks))
-        update(account_id, keys)
-
-    monkeypatch.setattr(backfill_lookup_keys, "_update_lookup_keys", record_depth)
-
-    def forget_lookup_keys() -> None:
-        with acting(acme):
-            assert ContextBody.objects.of(acme).update(results=None)
-
-    forget_lookup_keys()
-    page = f"/tool-results/{archived['archive']['uuid']}/erase/"
-    assert makers.signed_in(ada).post(page, {"reason": "asked"}).status_code == 302
-    assert makers.count(ToolResultArchive, acme) == 0
-    forget_lookup_keys()
-    assert agent.erase(user_id="ann")["erased"]
-    assert len(depths) >= 2
-    assert set(depths) == {1}
