@@ -21,6 +21,7 @@ FAILED_ACCOUNTS = Counter("kmapp_accounts_unserved", "Accounts for which a sweep
 # SQLSTATE of a server that stops, starts, or has no connection left; 08… are lost connections.
 OUTAGE_CODES = frozenset({"57P01", "57P02", "57P03", "53300"})
 RETRY_SECONDS = 2.0  # seconds between attempts to reach the database
+MAX_OUTAGES = 5  # of one account: what breaks each connection must not block the other accounts
 
 T = TypeVar("T")
 log = structlog.get_logger()
@@ -61,15 +62,16 @@ def _run_through_outage(run: Callable[[UUID], T], account_id: UUID) -> T:
 
     The time limit of the task ends the waiting.
     """
-    try:
-        return run(account_id)
-    except (OperationalError, InterfaceError) as error:
-        if connection.in_atomic_block or not _is_outage(error):
-            raise
-        log.warning("sweep_paused", account=str(account_id), error=type(error).__name__)
-    while not _is_reachable():
-        sleep(RETRY_SECONDS)
-    log.info("sweep_resumed", account=str(account_id))
+    for _ in range(MAX_OUTAGES):
+        try:
+            return run(account_id)
+        except (OperationalError, InterfaceError) as error:
+            if connection.in_atomic_block or not _is_outage(error):
+                raise
+            log.warning("sweep_paused", account=str(account_id), error=type(error).__name__)
+        while not _is_reachable():
+            sleep(RETRY_SECONDS)
+        log.info("sweep_resumed", account=str(account_id))
     return run(account_id)
 
 

@@ -127,6 +127,19 @@ def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
     assert len(served) == 1
 
 
+def terminating(served: list[UUID], outages: int) -> Callable[[UUID], UUID]:
+    """Return a function that loses its connection in its first calls."""
+
+    def serve(account_id: UUID) -> UUID:
+        served.append(account_id)
+        with acting(account_id), connection.cursor() as cursor:
+            if len(served) <= outages:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return account_id
+
+    return serve
+
+
 @pytest.mark.usefixtures("committed")
 def test_pauses_while_the_database_is_unreachable(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
@@ -139,16 +152,29 @@ def test_pauses_while_the_database_is_unreachable(
     pauses: list[float] = []
     monkeypatch.setattr(for_each_account, "sleep", pauses.append)
 
-    def serve(account_id: UUID) -> UUID:
-        served.append(account_id)
-        with acting(account_id), connection.cursor() as cursor:
-            if len(served) == 1:
-                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-        return account_id
-
     with capture_logs() as lines:
-        assert run_for_each_account(serve) == account_ids()
+        assert run_for_each_account(terminating(served, 1)) == account_ids()
     first, second = account_ids()
     assert served == [first, first, second]
     assert [each["event"] for each in lines] == ["sweep_paused", "sweep_resumed"]
     assert pauses == [for_each_account.RETRY_SECONDS] * 2
+
+
+@pytest.mark.usefixtures("committed")
+def test_pauses_again_if_the_database_is_lost_again(acme: Account, rival: Account) -> None:
+    served: list[UUID] = []
+    assert run_for_each_account(terminating(served, 2)) == account_ids()
+    first, second = account_ids()
+    assert served == [first, first, first, second]
+
+
+@pytest.mark.usefixtures("committed")
+def test_account_that_breaks_every_connection_does_not_block_the_next(
+    acme: Account, rival: Account
+) -> None:
+    served: list[UUID] = []
+    attempts = for_each_account.MAX_OUTAGES + 1
+    with pytest.raises(AccountsFailed, match="1 of 2 accounts"):
+        run_for_each_account(terminating(served, attempts))
+    first, second = account_ids()
+    assert served == [first] * attempts + [second]
