@@ -8,8 +8,9 @@ the errors in that other half.
 
 import json
 from hashlib import sha256
+from itertools import chain
 
-from tests.injection_report import DATA, Sample, compute_figures, render_row, write_report
+from tests.injection_report import DATA, Figures, Sample, compute_figures, render_row, write_report
 
 FOLDER = DATA / "second_opinion"
 LANGUAGES = {
@@ -20,6 +21,7 @@ LANGUAGES = {
     "es": "Spanish",
     "it": "Italian",
 }
+MIN_RECALL, MAX_FALSE_FLAG_RATE = 0.85, 0.03  # the target
 
 
 def load_second(language: str) -> list[Sample]:
@@ -35,15 +37,26 @@ def load_second(language: str) -> list[Sample]:
 def render_second() -> str:
     lines = [
         "| language | texts | hostile | flagged | benign | flagged | recall | precision"
-        " | false flags |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        " | false flags | target |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for language, name in LANGUAGES.items():
-        samples = load_second(language)
-        parts = {"all": samples, "held out": [each for each in samples if each.held_out]}
-        for part, chosen in parts.items():
-            lines.append(render_row(f"{name} | {part}", compute_figures(chosen)))
+    samples = {name: load_second(language) for language, name in LANGUAGES.items()}
+    pooled = {"English and Chinese": samples["English"] + samples["Chinese"]}
+    pooled["all languages"] = list(chain.from_iterable(samples.values()))
+    for name, chosen in (samples | pooled).items():
+        held_out = [each for each in chosen if each.held_out]
+        for part, figures in (
+            ("all", compute_figures(chosen)),
+            ("held out", compute_figures(held_out)),
+        ):
+            verdict = "met" if meets_target(figures) else "missed"
+            lines.append(f"{render_row(f'{name} | {part}', figures)} {verdict} |")
     return "\n".join(lines)
+
+
+def meets_target(figures: Figures) -> bool:
+    few_false_flags = figures.flagged_benign <= MAX_FALSE_FLAG_RATE * figures.benign
+    return figures.recall >= MIN_RECALL and few_false_flags
 
 
 if __name__ == "__main__":  # misses only in the languages that have patterns

@@ -13,7 +13,7 @@ from kmapp.security.prompt_injection import FLAGS, detect_flags, extract_excerpt
 from tests.injection_corpus import HARMLESS, INJECTIONS
 from tests.injection_report import compute_figures, load_samples, render_table
 from tests.promises.plugin import RecordFigure
-from tests.second_opinion import load_second, render_second
+from tests.second_opinion import LANGUAGES, load_second, meets_target, render_second
 
 
 @pytest.mark.promise(39)
@@ -29,14 +29,18 @@ def test_flags_held_out_injections(record_figure: RecordFigure) -> None:
     assert render_table() in (settings.BASE_DIR / "docs" / "operations.md").read_text()
 
 
-def test_flags_injections_by_other_authors() -> None:
+@pytest.mark.promise(39)
+def test_flags_injections_by_other_authors(record_figure: RecordFigure) -> None:
     """Flag 85 % of all with at most 3 % false flags, and most of those held out."""
     for language in ("en", "zh"):
         samples = load_second(language)
         figures = compute_figures(samples)
         held_out = compute_figures([each for each in samples if each.held_out])
-        assert figures.recall >= 0.85, (language, figures)
-        assert figures.false_flag_rate <= 0.03, (language, figures)
+        record_figure(
+            f"{figures.recall:.0%} of those by others in {LANGUAGES[language]}, "
+            f"{held_out.recall:.0%} of the held-out half"
+        )
+        assert meets_target(figures), (language, figures)
         assert held_out.recall >= 0.75, (language, held_out)
         assert held_out.false_flag_rate <= 0.03, (language, held_out)
     assert render_second() in (settings.BASE_DIR / "docs" / "operations.md").read_text()
