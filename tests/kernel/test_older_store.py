@@ -133,6 +133,19 @@ def test_read_only_account_is_read_and_accepted_by_an_admin(
     assert "rewritten" in {problem["kind"] for problem in fsck()["problems"]}
 
 
+def test_owner_of_the_installation_sees_that_other_accounts_are_missing(
+    older: str, ada: User, admin: Client
+) -> None:
+    use_database(older)
+    text = "1 other account of this installation is read-only or missing"
+    assert text not in admin.get("/operations/").text
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    response = admin.get("/operations/")
+    assert text in response.text
+    [other] = response.context["others_behind"]
+    assert str(other) == "ends at commit 0, but commit 1 was signed"
+
+
 @pytest.mark.promise(43)
 def test_start_compares_with_a_copy_before_anything_is_written(
     older: str, acme: Account, agent: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
