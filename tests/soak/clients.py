@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 import django
 
 from tests.soak.deployment import Deployment
-from tests.soak.workers import HttpClient, Importer, Reader, Reviewer, Worker, Writer
+from tests.soak.workers import (
+    BATCH,
+    ENTRIES,
+    HttpClient,
+    Importer,
+    Reader,
+    Reviewer,
+    Worker,
+    Writer,
+)
 
 if TYPE_CHECKING:
     from kmapp.accounts.models import User
@@ -19,10 +28,21 @@ if TYPE_CHECKING:
 TOKEN = "t" * 64
 WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
 QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
-# Mean seconds between two turns of a client at rate x1: some 40,000 memories and 40,000 searches
-# a day. At rate x10 that is a day in 144 minutes, and less than the embedder of two idle cores can
-# embed in the same time.
+# Mean seconds between two turns of a client at rate x1; `describe_day` states what that is. At rate
+# x10 a day takes 144 minutes, and less than the embedder of two idle cores can embed in this time.
 WRITER_PAUSE, READER_PAUSE, REVIEWER_PAUSE, IMPORTER_PAUSE = 24.0, 6.0, 18.0, 540.0
+DAY = 86_400  # seconds
+
+
+def describe_day() -> str:
+    """State the intended load of one day at rate x1."""
+    writers = sum(WRITERS.values())
+    memories = DAY * (writers * BATCH / WRITER_PAUSE + ENTRIES / IMPORTER_PAUSE)
+    searches = DAY * writers / READER_PAUSE
+    return (
+        f"At rate x1 clients write {memories:,.0f} memories, search {searches:,.0f} times and "
+        f"review {DAY / REVIEWER_PAUSE:,.0f} proposals a day."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

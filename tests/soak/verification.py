@@ -25,6 +25,7 @@ DECIDED = """
   SELECT e.id::text FROM memory_memoryentry e
   WHERE e.id::text = ANY (%s) AND e.status = 'active' AND 1 = (
     SELECT count(*) FROM memory_memoryversion v WHERE v.entry_id = e.id AND v.event = 'APPROVE')"""
+MIN_LOAD = 0.5  # of the intended turns; with fewer, the run shows less than its page promises
 MAX_GROWTH = 1.10  # memory in the last third of the time, against the second
 
 
@@ -43,6 +44,12 @@ class Finding(NamedTuple):
 def expect_none(what: str, number: int) -> Finding:
     """Return a finding that holds if the number is zero."""
     return Finding(what, f"{number:,}", number == 0)
+
+
+def verify_load(turns: int, possible: int) -> Finding:
+    """Compare the turns of all clients with those that their pauses allow."""
+    share = turns / possible
+    return Finding("share of the intended load", f"{share:.0%}", share >= MIN_LOAD)
 
 
 def verify_results(
