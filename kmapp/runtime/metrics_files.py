@@ -3,6 +3,20 @@
 import os
 from pathlib import Path
 
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.postgres_memory import SHARED_MEMORY
+
+
+def get_metrics_folder(data_dir: Path) -> Path:
+    """Return the folder of the files, in memory if possible.
+
+    The files are mapped: where a disk is full or read-only, the kernel ends a process that writes
+    to another page of them (SIGBUS).
+    """
+    runtime = embedded.get_runtime_dir(data_dir)
+    in_memory = os.access(SHARED_MEMORY, os.W_OK | os.X_OK)
+    return SHARED_MEMORY / f"{runtime.name}-metrics" if in_memory else runtime / "metrics"
+
 
 def delete_metrics_of_ended_processes(folder: Path) -> None:
     """Delete the files of processes that no longer run.

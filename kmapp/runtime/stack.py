@@ -17,10 +17,15 @@ from django.conf import settings
 
 from kmapp.database.ids import uuid7
 from kmapp.runtime import embedded, env
-from kmapp.runtime.embedded.embedded_server import EmbeddedServer, make_runtime_dir
+from kmapp.runtime.embedded.embedded_server import (
+    EmbeddedServer,
+    make_owned_dir,
+    make_runtime_dir,
+)
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
+from kmapp.runtime.metrics_files import get_metrics_folder
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
 from kmapp.runtime.readiness_file import VARIABLE
 
@@ -152,11 +157,22 @@ def build_command(*words: str) -> Program:
     return Program(name=words[0], argv=argv, env=_build_environment())
 
 
-def clear_state() -> None:
-    """Delete the metrics of former processes, whose counters would be added to the new ones."""
-    shutil.rmtree(settings.DATA_DIR / "ready", ignore_errors=True)
-    shutil.rmtree(_get_metrics_folder(), ignore_errors=True)
-    _get_metrics_folder().mkdir(mode=0o700)
+@contextmanager
+def temporary_folders() -> Iterator[None]:
+    """Provide an empty folder for metrics: counters of former processes would be added to them."""
+    data: Path = settings.DATA_DIR
+    _delete_temporary_folders()
+    make_runtime_dir(embedded.get_runtime_dir(data))
+    make_owned_dir(get_metrics_folder(data))
+    try:
+        yield
+    finally:
+        _delete_temporary_folders()
+
+
+def _delete_temporary_folders() -> None:
+    for folder in (settings.DATA_DIR / "ready", get_metrics_folder(settings.DATA_DIR)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_ports() -> None:
@@ -244,12 +260,7 @@ def _build_environment() -> dict[str, str]:
     above = os.environ.get("PYTHONPATH", "")
     return {
         "KMAPP_DATA_DIR": str(settings.DATA_DIR),
-        "PROMETHEUS_MULTIPROC_DIR": str(_get_metrics_folder()),
+        "PROMETHEUS_MULTIPROC_DIR": str(get_metrics_folder(settings.DATA_DIR)),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), above])),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def _get_metrics_folder() -> Path:
-    path: Path = settings.DATA_DIR / "metrics"
-    return path

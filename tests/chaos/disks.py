@@ -16,6 +16,7 @@ from pytest_django import DjangoDbBlocker
 from kmapp.accounts.models import Account
 from kmapp.database.provision import Login, provision
 from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.metrics_files import get_metrics_folder
 from tests import makers
 from tests.chaos.conftest import ROLES, ChaosServer, connected_to
 from tests.chaos.product import Product
@@ -116,10 +117,12 @@ def product_with_database_in(
 ) -> Iterator[tuple[Product, Account, Postgres]]:
     """Start a server with its data in `folder`, and yield a product, an account and the server.
 
-    The data folder of the product is `home`. Within the block this process is connected to its
-    database.
+    The data folder of the product is `home`, and its metrics are where `make up` stores them.
+    Within the block this process is connected to its database.
     """
     home.mkdir(mode=0o711, exist_ok=True)
+    metrics = get_metrics_folder(home)
+    metrics.mkdir(parents=True)
     server = Postgres(folder / "postgres", chaos_server.home / "sm", home / "postgres.log")
     with server:
         owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
@@ -130,10 +133,12 @@ def product_with_database_in(
             account = makers.account("Acme")
             product = Product(home, server.url(ROLES["app"], DATABASE))
             product.key = makers.key(account)[1]
+            product.extra_environment = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
             try:
                 yield product, account, server
             finally:
                 product.kill(*product.running)
+                shutil.rmtree(metrics)
 
 
 def begin_wal_segment(server: Postgres) -> None:

@@ -175,7 +175,7 @@ def test_full_data_folder_loses_nothing(
         ) as parts,
     ):
         product, account, server = parts
-        product.extra_environment = {"CHAOS_SYNC_EVERY": "1"}
+        product.extra_environment = {**product.extra_environment, "CHAOS_SYNC_EVERY": "1"}
         pids = start(product, account, server)
         small.fill()
         acknowledged = write_until_refused(product)

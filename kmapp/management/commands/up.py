@@ -62,7 +62,7 @@ class Command(BaseCommand):
         began = time.monotonic()
         supervisor = Supervisor(settings.DATA_DIR, self._write_line)
         try:
-            with ExitStack() as self.listeners, supervisor.supervising():
+            with ExitStack() as self.resources, supervisor.supervising():
                 behind = self._start(supervisor)
                 self._write_greeting(time.monotonic() - began)
                 if behind:
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         if problem := tracing.find_problem():
             raise CannotStart(problem)
         stack.check_ports()
-        stack.clear_state()
+        self.resources.enter_context(stack.temporary_folders())
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")
         for stage in stack.list_parts():
             for part in stage:
@@ -102,7 +102,7 @@ class Command(BaseCommand):
         return behind
 
     def _listen(self, variable: str, port: int) -> socket.socket:
-        return self.listeners.enter_context(stack.listen(variable, port))
+        return self.resources.enter_context(stack.listen(variable, port))
 
     def _hand_over(self, supervisor: Supervisor) -> None:
         """Migrate, and replace the processes by the version that is installed now."""

@@ -57,9 +57,13 @@ def find_package_folder(name: str) -> Path:
 
 
 def make_runtime_dir(path: Path) -> None:
-    """Create the folder of the sockets; in /tmp, another account may have created it before."""
+    """Create the folder of the sockets."""
     # As root, Postgres has another account and must traverse the folder.
-    mode = 0o711 if os.getuid() == 0 else 0o700
+    make_owned_dir(path, mode=0o711 if os.getuid() == 0 else 0o700)
+
+
+def make_owned_dir(path: Path, *, mode: int = 0o700) -> None:
+    """Create a folder where all accounts may create some; another one may have created it."""
     path.mkdir(mode=mode, exist_ok=True)
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
