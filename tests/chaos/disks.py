@@ -25,6 +25,7 @@ MEGABYTE = 2**20
 D = TypeVar("D", bound="Disk")
 LOOP_DEVICES = Path("/dev/loop-control")
 DATABASE = "small"
+MAX_WAL_MEGABYTES = 200  # more than the segments that a small server has in store
 
 
 def run(*words: str | Path) -> None:
@@ -149,3 +150,16 @@ def begin_wal_segment(server: Postgres) -> None:
     with psycopg.connect(server.url(database=DATABASE), autocommit=True) as superuser:
         superuser.execute("SELECT pg_switch_wal()")
         superuser.execute("CHECKPOINT")
+
+
+def use_up_wal_segments(server: Postgres) -> None:
+    """Write to the log of a server whose disk is full, until it needs a segment and stops."""
+    write = (
+        "SELECT count(pg_logical_emit_message(false, 'chaos', repeat('x', 1000000)))"
+        " FROM generate_series(1, %s)"
+    )
+    with (
+        psycopg.connect(server.url(database=DATABASE), autocommit=True) as superuser,
+        pytest.raises(psycopg.OperationalError),
+    ):
+        superuser.execute(write, [MAX_WAL_MEGABYTES])

@@ -22,6 +22,7 @@ from tests.chaos.disks import (
     may_mount_files,
     mounted,
     product_with_database_in,
+    use_up_wal_segments,
 )
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Answer, Product
@@ -143,19 +144,39 @@ def test_read_only_database_disk_needs_only_a_restart_of_postgres(
         pids = start(product, account, server)
         failing.fail()
         acknowledged = write_until_refused(product)
-        process = server.process
-        assert process
-        seconds = seconds_until(lambda: process.poll() is not None, 60)
-        assert post_note(product, acknowledged).status == 503
-        assert product.post("memory/search", SEARCH).status == 503
-        server.stop()
+        seconds = wait_until_postgres_ends(product, server)
         failing.repair()
         server.start()
-        connections.close_all()  # of this process
         check_recovery(product, account, acknowledged)
         assert product.pids() == pids
         record_figure(
             f"PostgreSQL ended {seconds:.0f} s after its disk became read-only;"
+            f" {acknowledged} acknowledged memories there after its restart"
+        )
+
+
+@pytest.mark.long
+def test_full_database_disk_without_space_for_the_log_needs_only_a_restart_of_postgres(
+    chaos_server: ChaosServer, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
+) -> None:
+    """PostgreSQL ends when it needs another segment of its log, and loses nothing."""
+    home = chaos_server.home / "log"
+    with (
+        mounted(Disk(chaos_server.home / "logged", KILOBYTES)) as small,
+        product_with_database_in(small.folder, home, chaos_server, django_db_blocker) as parts,
+    ):
+        product, account, server = parts
+        pids = start(product, account, server)
+        small.fill()
+        acknowledged = write_until_refused(product)
+        use_up_wal_segments(server)
+        wait_until_postgres_ends(product, server)
+        small.free()
+        server.start()
+        check_recovery(product, account, acknowledged)
+        assert product.pids() == pids
+        record_figure(
+            "PostgreSQL ended when its log had no space;"
             f" {acknowledged} acknowledged memories there after its restart"
         )
 
@@ -220,6 +241,18 @@ def write_until_refused(product: Product) -> int:
     assert answer.status == 503, answer
     assert int(answer.headers["Retry-After"]) > 0, answer
     return acknowledged
+
+
+def wait_until_postgres_ends(product: Product, server: Postgres) -> float:
+    """Wait until PostgreSQL has ended and the product reports it; return the seconds."""
+    process = server.process
+    assert process
+    seconds = seconds_until(lambda: process.poll() is not None, 60)
+    assert post_note(product, 0).status == 503
+    assert product.post("memory/search", SEARCH).status == 503
+    server.stop()
+    connections.close_all()  # of this process
+    return seconds
 
 
 def check_recovery(product: Product, account: Account, acknowledged: int) -> None:
