@@ -62,7 +62,7 @@ class Proxy:
 
     target: Address
     fault: Fault = field(default_factory=Fault)
-    connections: int = 0
+    connections: int = 0  # forwarded so far
     _open: set[socket.socket] = field(default_factory=set)
     _closing: threading.Event = field(default_factory=threading.Event)
 
@@ -111,7 +111,6 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            self.connections += 1
             if self._is_refusing():  # before anything can be forwarded
                 self._abort(client)
                 continue
@@ -120,6 +119,7 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
+            self.connections += 1
             self._open |= {client, server}
             for source, to, is_answer in ((client, server, False), (server, client, True)):
                 args = (source, to, is_answer)

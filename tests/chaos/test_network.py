@@ -28,6 +28,7 @@ from tests.chaos.conftest import ChaosServer, SeparateProduct
 from tests.chaos.measure import SHORT, amount, limit, seconds_until
 from tests.chaos.product import Product
 from tests.chaos.proxy import FAULTS, LATE, SERVICE_FAULTS, Proxy
+from tests.chaos.test_checkpoints import Ages
 from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(41)]
@@ -192,6 +193,8 @@ def _run(network: Network, pair: str, fault: str) -> tuple[Counter[int], float]:
         seconds_until(partial(network.has_missed_deadline, pair), 30)
     network.proxies[pair].become()
     seconds_until(network.works, 20)
+    if pair.startswith("beat"):
+        seconds_until(Ages(network.product, network.account).is_signed, 60)
     retries = {name: network.write(name) for name in unsure}
     log = network.product.log("web").read_text(errors="replace")
     assert {*retries.values()} <= {200, 201}, f"a retry is safe: {retries}\n{log[-4000:]}"
@@ -214,6 +217,7 @@ def test_faulty_network_loses_nothing(
         slowest[pair] = max(slowest.get(pair, 0.0), longest)
     seconds_until(network.product.is_idle, 180)
     assert network.product.pids() == running
+    assert not {pair for pair, _ in GROUPS[group] if not network.proxies[pair].connections}
     rows = makers.rows(MemoryEntry, network.account, user_id="ann")
     stored = Counter(row.client_id for row in rows)
     assert set(stored) == network.tried == network.acknowledged
