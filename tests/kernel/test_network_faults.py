@@ -1,10 +1,12 @@
-"""A faulty network to a reranker, a receiver of webhooks and a mail server."""
+"""A faulty network to services, receivers and sites that kmapp calls."""
 
 import time
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import SESSION_KEY
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -14,12 +16,19 @@ from kmapp.notifications.webhooks import sending
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.deliver import deliver_due
 from kmapp.outbox.models import Delivery
+from kmapp.security.egress import json_requests
+from knowledge.fetching import fetch
+from knowledge.models import KnowledgeDocument
 from tests import makers
 from tests.agent import Agent
 from tests.chaos.proxy import BREAKING, PATIENCE, SERVICE_FAULTS, SILENT, Proxy, choose_deadline
 from tests.fake_provider import FakeProvider
+from tests.identity_provider import FROM_OWN_PAGE, IdentityProvider, identity_provider
 from tests.kernel.notification_causes import break_ledger, settle
+from tests.knowledge.websites import Site, served
 from tests.mail_server import MailServer, serve_mail
+from tests.web.company_pages import SETTINGS, START, sign_in_form
+from tests.web.pages import page
 from tests.webhook_receiver import Receiver, receive_webhooks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.promise(41)]
@@ -159,3 +168,76 @@ def test_mail_waits_for_its_server(
     settle()
     assert len(mail_server.messages) == 1
     assert b"To: " + ada.email.encode() in mail_server.messages[0]
+
+
+@pytest.fixture
+def site_link(settings: Settings, monkeypatch: pytest.MonkeyPatch, fault: str) -> Iterator[Proxy]:
+    with served(Site()) as site, Proxy(site.server_port).serving() as proxy:
+        settings.KNOWLEDGE_FETCH_PRIVATE = [f"127.0.0.1:{proxy.port}"]
+        monkeypatch.setattr(fetch, "MAX_SECONDS", choose_deadline(fault))
+        yield proxy
+
+
+def test_page_can_be_fetched_after_the_fault(
+    agent: Agent, acme: Account, site_link: Proxy, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    url = f"http://127.0.0.1:{site_link.port}/page"
+    document = {"ref": "tea", "url": url, "fetch": True}
+    body = {"source": {"name": "web", "kind": "web_snapshot"}, "documents": [document]}
+
+    def fetch_page() -> tuple[str, str]:
+        """Fetch the page; return the state and the error of its document."""
+        agent.post("knowledge/ingest", body)
+        makers.settle()
+        [row] = makers.rows(KnowledgeDocument, acme)
+        return row.state, row.error
+
+    site_link.become(SERVICE_FAULTS[fault])
+    began = time.monotonic()
+    outcome = fetch_page()
+    assert time.monotonic() - began < MOST
+    if fault in SILENT:
+        assert outcome == ("failed", "The site did not respond within 0 seconds.")
+    elif fault in BREAKING:
+        assert outcome == ("failed", "The site could not be reached.")
+    else:
+        assert outcome == ("ready", "")
+    site_link.recover()
+    monkeypatch.setattr(fetch, "MAX_SECONDS", PATIENCE)
+    assert fetch_page() == ("ready", "")
+
+
+@pytest.fixture(scope="module")
+def identities() -> Iterator[IdentityProvider]:
+    with identity_provider() as identities:
+        yield identities
+
+
+def test_person_can_sign_in_after_the_fault(
+    admin: Client,
+    identities: IdentityProvider,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:
+    with Proxy(int(identities.netloc.rpartition(":")[2])).serving() as link:
+        company = IdentityProvider(f"http://localhost:{link.port}")
+        settings.SIGN_IN_PRIVATE = [company.netloc]
+        assert admin.post(SETTINGS, sign_in_form(company)).status_code == 302
+        company.put("noor", groups=["staff"])
+        client = Client()
+        started = client.get(START, headers=FROM_OWN_PAGE)
+        back = company.authorize(started.headers["Location"], "noor")
+        monkeypatch.setattr(json_requests, "MAX_SECONDS", choose_deadline(fault))
+        link.become(SERVICE_FAULTS[fault])
+        began = time.monotonic()
+        answer = client.get(back)
+        assert time.monotonic() - began < MOST
+        if fault in BREAKING:
+            assert "could not be reached" in page(answer, 503)
+        assert (SESSION_KEY in client.session) is (fault not in BREAKING)
+        link.recover()
+        monkeypatch.setattr(json_requests, "MAX_SECONDS", PATIENCE)
+        returning = Client()
+        company.sign_in(returning, "noor")
+        assert SESSION_KEY in returning.session
