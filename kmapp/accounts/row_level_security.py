@@ -13,6 +13,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 CURRENT = "nullif(current_setting('app.account_id', true), '')::uuid"
+CURRENT_IN_CATALOG = "(NULLIF(current_setting('app.account_id'::text, true), ''::text))::uuid"
 
 
 def get_app_role() -> str:
@@ -70,6 +71,18 @@ class EnableRowLevelSecurity(SQLOperation):
 
     def describe(self) -> str:
         return f"Isolate accounts in {self.table}"
+
+
+def list_policies(owner: str, column: str = "account_id") -> list[tuple[str | list[str], ...]]:
+    """Return the policies of `EnableRowLevelSecurity` as pg_policies displays them.
+
+    Each is (policyname, roles, permissive, cmd, qual, with_check); by name.
+    """
+    own_rows = f"({column} = {CURRENT_IN_CATALOG})"
+    return [
+        ("own_account", [get_app_role()], "PERMISSIVE", "ALL", own_rows, own_rows),
+        ("owner_sees_all", [owner], "PERMISSIVE", "ALL", "true", "true"),
+    ]
 
 
 class SameAccountForeignKey(SQLOperation):

@@ -1,5 +1,6 @@
 """The schema: migrations, indexes and row-level security."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from django.apps import apps
@@ -7,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from kmapp.accounts.row_level_security import get_app_role
+from kmapp.accounts.row_level_security import list_policies
 from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import DoctorFinding, check, error, join_names, ok
 from kmapp.providers.active_models import models_in_use
@@ -83,19 +84,23 @@ def _list_expected_names() -> set[str]:
 def check_row_level_security() -> Iterator[DoctorFinding]:
     """Check each table with rows of accounts, and that no row is visible without an account."""
     tables = fetch_all(
-        "SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT"
-        "  FROM pg_policies p WHERE p.schemaname = 'public' AND p.tablename = c.relname"
-        "  AND p.policyname = 'own_account' AND %s = ANY (p.roles))"
+        "SELECT c.relname, pg_get_userbyid(c.relowner), c.relrowsecurity AND c.relforcerowsecurity"
         " FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
         " AND (c.relname = 'accounts_account' OR EXISTS (SELECT FROM pg_attribute a"
         "  WHERE a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped))",
-        [get_app_role()],
     )
-    open_tables = sorted(name for name, protected in tables if not protected)
+    policies = _load_policies()
+    open_tables = sorted(
+        table
+        for table, owner, is_forced in tables
+        if not is_forced or policies[table] != list_policies(owner, _get_account_column(table))
+    )
     if open_tables:
         yield error(
-            f"row-level security is off for {join_names(open_tables)}: accounts can see each other",
-            "Stop kmapp. ENABLE and FORCE it, and create the policies of the table's migration.",
+            f"row-level security is off or changed for {join_names(open_tables)}:"
+            " accounts may see each other",
+            "Stop kmapp. ENABLE and FORCE it, and leave only the policies of the table's migration"
+            " (EnableRowLevelSecurity).",
         )
     [(visible,)] = fetch_all("SELECT count(*) FROM accounts_account")
     if visible:
@@ -105,3 +110,18 @@ def check_row_level_security() -> Iterator[DoctorFinding]:
         )
     if not open_tables and not visible:
         yield ok(f"forced on {len(tables)} tables")
+
+
+def _get_account_column(table: str) -> str:
+    return "id" if table == "accounts_account" else "account_id"
+
+
+def _load_policies() -> defaultdict[str, list[tuple[str | list[str], ...]]]:
+    """Return the policies of each table in the form of `list_policies`."""
+    policies = defaultdict(list)
+    for table, *policy in fetch_all(
+        "SELECT tablename, policyname, roles::text[], permissive, cmd, qual, with_check"
+        " FROM pg_policies WHERE schemaname = 'public' ORDER BY policyname",
+    ):
+        policies[table].append(tuple(policy))
+    return policies
