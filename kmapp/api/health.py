@@ -9,7 +9,6 @@ searchable by words, and jobs catch up later.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -29,7 +28,7 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.views import AlwaysJSON
-from kmapp.ledger.chain_deviations import find_deviation, find_unsigned_since
+from kmapp.ledger.chain_deviations import MAX_UNSIGNED_TIME, find_deviation, find_unsigned_since
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.outbox.heartbeats import get_heartbeat_age
 from kmapp.providers import breaker
@@ -38,7 +37,6 @@ from kmapp.runtime.cache_backend import valkey_cache
 from kmapp.search import read_replica
 
 log = structlog.get_logger()
-CHECKPOINTS_LATE = timedelta(minutes=1)
 QUERIES_FAIL = (
     "The embedder of queries fails, so searches find words only. Check EMBEDDING_BASE_URL."
 )
@@ -152,7 +150,7 @@ def check_ledger(account_id: UUID) -> HealthReport:
         facts = {"signed": chain.signed_seq, "ends": chain.last_seq, "message": chain.explanation}
         return HealthReport(ok=False, facts=facts)
     since = find_unsigned_since(account_id)
-    if since and timezone.now() - since > CHECKPOINTS_LATE:
+    if since and timezone.now() - since > MAX_UNSIGNED_TIME:
         return HealthReport(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
     copies = load_copy_status()
     if any(copy["error"] for copy in copies.values()):

@@ -7,7 +7,7 @@ a chain of which the database has one. `manage.py fsck` also checks the signatur
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -24,6 +24,7 @@ from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Statement
 
 log = structlog.get_logger()
+MAX_UNSIGNED_TIME = timedelta(minutes=1)  # beat signs commits within seconds
 RETRY_AFTER_SECONDS = 60  # seconds for clients of a read-only account, which waits for a person
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
+from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django import DjangoAssertNumQueries
 
@@ -88,11 +89,14 @@ def test_long_file_is_rotated_and_continues_with_every_account(
 
 
 @pytest.mark.promise(42)
-@pytest.mark.usefixtures("acme")
 def test_commits_without_checkpoint_degrade_health(
-    agent: Client, monkeypatch: pytest.MonkeyPatch
+    acme: Account, agent: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.api.health.CHECKPOINTS_LATE", timedelta(0))
+    since = find_unsigned_since(acme.pk)
+    assert since
+    monkeypatch.setattr(timezone, "now", lambda: since + timedelta(seconds=60))
+    assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
+    monkeypatch.setattr(timezone, "now", lambda: since + timedelta(seconds=61))
     part = agent.get("/v1/health").json()["ledger"]
     assert part["ok"] is False
     assert "have no signed checkpoint" in part["message"]

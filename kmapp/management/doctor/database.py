@@ -1,6 +1,5 @@
-"""The database: both roles, its version and its clock."""
+"""The database: both roles, its version and its settings."""
 
-import time
 from collections.abc import Iterator
 
 import psycopg
@@ -12,7 +11,6 @@ from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, wa
 from kmapp.runtime import env
 from kmapp.search import read_replica
 
-CLOCK_WARNING, CLOCK_ERROR = 5.0, 60.0  # seconds between this clock and the database's
 REPLICA_LAG = 64 * 2**20  # bytes of write-ahead log
 POSTGRES, PGVECTOR = 16, (0, 8)  # the oldest that work
 
@@ -114,18 +112,17 @@ def check_postgres() -> Iterator[DoctorFinding]:
         " current_setting('server_version'),"
         " (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
     )
+    findings = []
     if major < POSTGRES:
-        yield error(
-            f"PostgreSQL {version} is too old", f"Upgrade to PostgreSQL {POSTGRES} or later."
+        findings.append(
+            error(f"PostgreSQL {version} is too old", f"Upgrade to PostgreSQL {POSTGRES} or later.")
         )
     if pgvector is None:
-        yield error("pgvector is not installed", f"Run {settings.COMMAND} provision.")
+        findings.append(error("pgvector is not installed", f"Run {settings.COMMAND} provision."))
     elif tuple(map(int, pgvector.split(".")[:2])) < PGVECTOR:
-        yield error(
-            f"pgvector {pgvector} is too old", "Install 0.8, then ALTER EXTENSION vector UPDATE."
-        )
-    if major >= POSTGRES and pgvector:
-        yield ok(f"PostgreSQL {version}, pgvector {pgvector}")
+        remedy = "Install 0.8, then ALTER EXTENSION vector UPDATE."
+        findings.append(error(f"pgvector {pgvector} is too old", remedy))
+    yield from findings or [ok(f"PostgreSQL {version}, pgvector {pgvector}")]
 
 
 @check("session settings", needs="postgresql")
@@ -149,21 +146,3 @@ def check_session_settings() -> Iterator[DoctorFinding]:
         )
     else:
         yield ok("as required")
-
-
-@check("clock", needs="database")
-def check_clock() -> Iterator[DoctorFinding]:
-    before = time.time()
-    [(there,)] = fetch_all("SELECT extract(epoch FROM clock_timestamp())::float8")
-    after = time.time()
-    difference = max(before - there, there - after, 0.0)
-    if difference < CLOCK_WARNING:
-        yield ok(
-            f"differs from the database's clock by at most {difference + after - before:.1f} s"
-        )
-        return
-    finding = error if difference >= CLOCK_ERROR else warning
-    yield finding(
-        f"differs from the database's clock by {difference:.0f} s",
-        "Synchronize the clocks (NTP): codes of authenticator apps and sessions depend on them.",
-    )

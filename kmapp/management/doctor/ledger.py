@@ -7,15 +7,17 @@ from django.conf import settings
 from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
-from kmapp.ledger.chain_deviations import find_unsigned_since, list_deviations
+from kmapp.ledger.chain_deviations import (
+    MAX_UNSIGNED_TIME,
+    find_unsigned_since,
+    list_deviations,
+)
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
 from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.management.doctor.storage import format_age
-
-CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
 
 
 @check("checkpoint signatures")
@@ -67,7 +69,7 @@ def check_ledger() -> Iterator[DoctorFinding]:
         time for each in account_ids() if each not in broken and (time := find_unsigned_since(each))
     ]
     oldest = timezone.now() - min(times) if times else timedelta(0)
-    if oldest > CHECKPOINT_AGE:
+    if oldest > MAX_UNSIGNED_TIME:
         yield error(
             f"commits have waited {format_age(oldest)} for a checkpoint",
             f"Check the scheduler and the worker, or run {settings.COMMAND} checkpoint.",

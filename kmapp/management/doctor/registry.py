@@ -15,6 +15,7 @@ MODULES = (
     "configuration",
     "database",
     "schema",
+    "clock",
     "connections",
     "storage",
     "ledger",
