@@ -23,14 +23,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import revoke_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.management.doctor import storage
+from kmapp.management.doctor.storage import check_archive
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded import base_backups
 from kmapp.runtime.embedded.base_backups import BaseBackup, delete_old_backups
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import choose_base_backup
-from kmapp.runtime.processes import CannotStart
+from kmapp.runtime.processes import CannotStart, wait_until
 from memory.models import MemoryEntry
 from tests import makers
 from tests.databases import TEMPLATE
@@ -129,7 +129,7 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     other = Path(project.BACKUPS_DIR, "pitr", "1", "wal")  # of a cluster that was replaced
     other.mkdir(parents=True)
     add_base_backup(other, early, segment=1)
-    assert "there is no base backup" in next(iter(storage.check_archive())).message
+    assert "there is no base backup" in next(iter(check_archive())).message
     shutil.rmtree(other.parent)
     run_command("checkpoint")
     assert "older ones deleted: 0" in run_command("base_backup")
@@ -141,7 +141,7 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     assert texts(account) == {"Tea at nine.", "A mistake at eleven."}
     with acting(account):
         revoke_key(key, actor=SYSTEM)
-    assert next(iter(storage.check_archive())).level == "OK"
+    assert next(iter(check_archive())).level == "OK"
     with pytest.raises(CommandError, match="still runs"):
         run_command("restore", until="latest")
     connections.close_all()
@@ -197,6 +197,7 @@ def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: P
         wal.chmod(0o500)
         makers.write(account, "In an unarchived segment.")
         there.execute("SELECT pg_switch_wal()")
+        assert wait_until(lambda: "cannot be archived" in next(iter(check_archive())).message, 60)
         makers.write(account, "In the last segment.")
         there.execute("CHECKPOINT")  # this server does not flush at each commit
     connections.close_all()

@@ -21,8 +21,7 @@ BACKUP_AGE = timedelta(days=2)  # a daily backup, and a day for it
 
 @check("disk")
 def check_disk() -> Iterator[DoctorFinding]:
-    folders = {settings.DATA_DIR, settings.BACKUPS_DIR, settings.CHECKPOINT_FILE.parent}
-    existing = sorted(folder for folder in folders if folder.exists())
+    existing = sorted(folder for folder in _list_folders() if folder.exists())
     for folder in existing:
         if not os.access(folder, os.W_OK | os.X_OK):
             yield error(f"{folder} is not writable", "Let the user that runs kmapp write to it.")
@@ -35,6 +34,14 @@ def check_disk() -> Iterator[DoctorFinding]:
             yield ok(text)
         else:
             yield (error if free < SPACE_ERROR else warning)(text, remedy)
+
+
+def _list_folders() -> set[Path]:
+    folders = {settings.DATA_DIR, settings.BACKUPS_DIR, settings.CHECKPOINT_FILE.parent}
+    folders.add((settings.DATA_DIR / "postgres").resolve())  # elsewhere if kmapp runs as root
+    if settings.CHECKPOINT_COPY_FILE:
+        folders.add(Path(settings.CHECKPOINT_COPY_FILE).parent)
+    return folders
 
 
 @check("backups")
