@@ -62,6 +62,13 @@ def test_services_are_embedded_unless_configured(
     assert names() == []
 
 
+def test_postgres_archives_for_point_in_time_recovery_only(settings: Settings) -> None:
+    settings.PITR_DAYS = 0
+    assert stack.build_postgres().archive is None
+    settings.PITR_DAYS = 7
+    assert stack.build_postgres().archive == settings.BACKUPS_DIR / "pitr"
+
+
 @pytest.mark.parametrize(
     ("variables", "model", "host"),
     [

@@ -141,12 +141,21 @@ def test_one_trace_of_the_web_and_a_worker_process(
             product.ensure_running("valkey", "worker")
             product.wake_worker("embedding")
             assert wait_until(
-                lambda: request in {span.parent_span_id for span in list_of_trace("kmapp-worker")},
-                PATIENCE,
+                lambda: find_call(list_of_trace("kmapp-worker"), request) is not None, PATIENCE
             )
         finally:
             tracing.stop()
             product.kill(*product.running)
+    call = find_call(list_of_trace("kmapp-worker"), request)
+    assert call
+    assert provider.seen[-1]["headers"]["traceparent"] == f"00-{TRACE}-{call.span_id.hex()}-01"
+
+
+def find_call(spans: list[Span], request: bytes) -> Span | None:
+    """Return the call of the provider by a job of the request, once both are exported."""
+    jobs = {span.span_id for span in spans if span.parent_span_id == request}
+    calls = [span for span in spans if span.name == "embedding passage"]
+    return next((call for call in calls if call.parent_span_id in jobs), None)
 
 
 def test_traces_are_off_by_default(acme: Account, agent: Client) -> None:
