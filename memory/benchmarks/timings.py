@@ -24,6 +24,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import binary_cursor
+from kmapp.database.server_response_timeout import extend_statement_timeout
 from kmapp.management.verification_cost import VerificationCost, set_verification
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
@@ -53,6 +54,7 @@ VIEWERS = {
 BATCH = 200
 CLIENTS = 8
 MAX_EXHAUSTIVE = 50  # queries that are also compared with every vector
+EXHAUSTIVE_SECONDS = 120  # a statement that compares a million vectors
 
 
 @dataclass
@@ -189,6 +191,7 @@ class Bench:
         collection = Collection(account_id=self.account.pk, name=COLLECTION)
         within = build_allowed_objects(self.account.pk, request)
         with acting(self.account):
+            extend_statement_timeout(connection, EXHAUSTIVE_SECONDS)
             got, nearest = (
                 list(
                     find_nearest_in_reader_groups(
