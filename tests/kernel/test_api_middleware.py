@@ -5,17 +5,14 @@ import json
 import logging
 import tracemalloc
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import structlog
-from django.conf import settings as product
 from django.test import Client
 from gunicorn.http.errors import InvalidChunkSize  # type: ignore[import-untyped]
 
 from kmapp.accounts.models import ApiKey
-from kmapp.runtime import logs
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 LIMIT = 2_000
@@ -112,19 +109,6 @@ def test_request_id_is_returned_or_replaced_if_it_is_not_valid(client: Client) -
     for odd in ("", "x" * 129, 'a"b', "a b", "文", "a\x1b[31m"):
         answer = client.get("/health", headers={"X-Request-Id": odd})
         assert uuid.UUID(answer.headers["X-Request-Id"]).version == 7, odd
-
-
-@pytest.fixture
-def lines() -> Iterator[io.StringIO]:
-    """Capture the log lines as written to stderr."""
-    logs.configure({"level": "INFO", "json": True})
-    handler = logging.getLogger().handlers[0]
-    assert isinstance(handler, logging.StreamHandler)
-    written = io.StringIO()
-    handler.setStream(written)
-    yield written
-    logs.configure(product.LOGGING)
-    structlog.contextvars.clear_contextvars()
 
 
 def _events(lines: io.StringIO) -> list[dict[str, Any]]:
