@@ -16,6 +16,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.read_verification import withhold_mismatches
 from knowledge.actions.sources import NewSource, ensure_source, find_source, lock_source
 from knowledge.lore.lorebook_evaluation import InvalidPattern, compile_pattern
 from knowledge.lore.sillytavern import KEY_LENGTH
@@ -103,6 +104,14 @@ def change_entry(
 ) -> LorebookEntry:
     """Change an entry if its version is still the given one. Use inside `acting`."""
     row = _lock_entry(account_id, pk)
+    if not withhold_mismatches(account_id, [row]):  # a new seal would hide that
+        raise Conflict(
+            _(
+                "This entry differs from its sealed state, so it cannot be changed. Restore its "
+                "row in the database, or erase the entry."
+            ),
+            code="withheld",
+        )
     if row.version != version:
         raise Conflict(
             _("Someone else changed this entry. Reload the page and try again."),
@@ -133,7 +142,7 @@ def erase_entry(account_id: UUID, pk: UUID, actor: Actor) -> None:
 
 def _lock_entry(account_id: UUID, pk: UUID) -> LorebookEntry:
     rows = LorebookEntry.objects.of(account_id).select_for_update(no_key=True)
-    row = rows.filter(pk=pk).first()
+    row = rows.with_verify_on_read(account_id).filter(pk=pk).first()
     if row is None:
         raise NotFound(_("This entry does not exist. It may have been erased."))
     return row

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.read_verification import withhold_mismatches
 from kmapp.security.prompt_injection.confusables import compute_skeleton
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.cache_version import invalidate_cache
@@ -39,7 +40,7 @@ def find_source(account_id: UUID, name: str) -> KnowledgeSource | None:
 def lock_source(account_id: UUID, pk: UUID) -> KnowledgeSource | None:
     """Lock and return a source, which takes one delivery at a time; None if it was erased."""
     rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
-    return rows.filter(pk=pk).first()
+    return rows.with_verify_on_read(account_id).filter(pk=pk).first()
 
 
 def lock_source_of(account_id: UUID, document_id: UUID) -> None:
@@ -89,7 +90,8 @@ def _create_or_update(
     commit: Recording, source_input: NewSource, *, may_trust: bool
 ) -> KnowledgeSource:
     account_id = commit.account_id
-    rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
+    rows = KnowledgeSource.objects.of(account_id).with_verify_on_read(account_id)
+    rows = rows.select_for_update(no_key=True)
     source = rows.filter(scope=source_input.scope, name=source_input.name).first()
     if not may_trust:
         source_input = replace(source_input, trust=_require_untrusted(source_input, source))
@@ -182,6 +184,14 @@ def _update(source: KnowledgeSource, values: Mapping[str, Any], commit: Recordin
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
+    if not withhold_mismatches(source.account_id, [source]):  # a new seal would hide that
+        raise Conflict(
+            _(
+                "This source differs from its sealed state, so it cannot be changed. Restore its "
+                "row in the database, or erase the source."
+            ),
+            code="withheld",
+        )
     for name, value in changed.items():
         setattr(source, name, value)
     source.updated_at, source.commit_id = timezone.now(), commit.id

@@ -13,7 +13,8 @@ from kmapp.database.ids import uuid7
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.outbox.registry import PermanentFailure, RetryLater
 from rules.actions.decisions import load_feedback_counts
-from rules.actions.rules import build_draft, get_rule
+from rules.actions.record_versions import get_rule
+from rules.actions.rules import build_draft
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
 from rules.evaluation.rule_cache import build_definition, load_rules

@@ -21,7 +21,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from rules.actions.decisions import record_selection
-from rules.actions.rules import get_rule
+from rules.actions.record_versions import get_rule
 from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 

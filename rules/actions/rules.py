@@ -1,26 +1,31 @@
-"""Creation and change of rules, and their versions."""
+"""Creation and change of rules."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max, Q
+from django.db.models import Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.pii_redaction import redact_text
-from kmapp.database.ids import uuid7
-from kmapp.errors import Conflict, Invalid, NotFound
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.canonical import encode_canonical
+from rules.actions.record_versions import (
+    apply_change,
+    check_version,
+    count_change,
+    get_rule,
+    require_sealed,
+    store_version,
+)
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
 from rules.evaluation.equality import is_equal
-from rules.models import Rule, RuleBook, RuleSuggestion, RuleVersion
+from rules.models import Rule, RuleVersion
 
 Event = RuleVersion.Event
 MAX_ATTEMPTS = 2
@@ -104,10 +109,15 @@ def _check_ids(drafts: Sequence[NewRule]) -> None:
 def _find_existing(
     account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]
 ) -> dict[UUID, Rule]:
-    """Return the rules that exist already. Raises Conflict if one has a different body."""
+    """Return the rules that exist already.
+
+    Raises Conflict if one has a different body, or differs from its seal.
+    """
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}
-    existing = Rule.objects.of(account_id).in_bulk(list(keys))
+    rows = Rule.objects.of(account_id).with_verify_on_read(account_id)
+    existing = rows.in_bulk(list(keys))
+    require_sealed([*existing.values()])
     for key, draft in zip(keys, drafts, strict=True):
         if key in existing and not draft.has_digest(existing[key].written_sha256):
             raise Conflict(
@@ -174,6 +184,7 @@ def update_rule(
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
+    require_sealed([rule])
     check_version(rule, version)
     draft = replace(build_draft(rule), **values)
     validate_size(draft)
@@ -221,74 +232,3 @@ def _create_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -
     store_version(created, commit, Event.ADD)
     count_change(rule.account_id, commit)
     return created
-
-
-# --- Versions -------------------------------------------------------------------------------------
-
-
-def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
-    rows = Rule.objects.of(account_id).with_verify_on_read(account_id)
-    rule = rows.filter(pk=rule_id).first()
-    if rule is None:
-        raise NotFound(
-            _("This rule does not exist, or you do not have access to it."),
-            code="node_not_found_in_scope_or_visibility",
-        )
-    return rule
-
-
-def store_version(rule: Rule, commit: Recording, event: str) -> None:
-    """Seal the present state of a rule and store it as a version."""
-    commit.add(rule, event)
-    RuleVersion(
-        account_id=rule.account_id,
-        rule_id=rule.pk,
-        version=rule.version,
-        event=event,
-        state=json.loads(encode_canonical(rule.body())),
-        actor=str(commit.actor),
-        reason=commit.reason,
-        created_at=rule.updated_at,
-        commit_id=commit.id,
-    ).save(force_insert=True)
-
-
-def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str, Any]) -> None:
-    """Set these values if nobody changed the rule since it was read."""
-    now = timezone.now()
-    columns = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
-    unchanged = Rule.objects.of(rule.account_id).filter(
-        pk=rule.pk, version=rule.version, state=rule.state
-    )
-    if not unchanged.update(**columns):
-        raise Conflict(
-            _("Someone else changed this rule. Reload the page and decide again."),
-            code="stale_version",
-        )
-    for name, value in columns.items():
-        setattr(rule, name, value)
-    if "state" in values:  # a suggestion is about the state
-        RuleSuggestion.objects.of(rule.account_id).filter(rule_id=rule.pk).delete()
-    store_version(rule, commit, event)
-    count_change(rule.account_id, commit)
-
-
-def count_change(account_id: UUID, commit: Recording) -> None:
-    """Increment the account's change counter, so that processes compile the rules again."""
-    if not RuleBook.objects.of(account_id).update(changes=F("changes") + 1):
-        book = RuleBook(id=uuid7(), account_id=account_id, changes=1, commit_id=commit.id)
-        created = RuleBook.objects.bulk_create([book], ignore_conflicts=True)
-        if RuleBook.objects.of(account_id).filter(pk=created[0].pk).exists():
-            commit.add(book, "ADD")
-        else:
-            RuleBook.objects.of(account_id).update(changes=F("changes") + 1)
-
-
-def check_version(rule: Rule, version: int | None) -> None:
-    """Raise Conflict if the rule has another version than the person saw."""
-    if version is not None and rule.version != version:
-        raise Conflict(
-            _("Someone else changed this rule. Reload the page and decide again."),
-            code="stale_version",
-            details={"version": rule.version, "state": rule.state},
-        )

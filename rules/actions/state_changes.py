@@ -15,7 +15,13 @@ from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
-from rules.actions.rules import apply_change, build_draft, check_version, get_rule
+from rules.actions.record_versions import (
+    apply_change,
+    check_version,
+    get_rule,
+    require_sealed,
+)
+from rules.actions.rules import build_draft
 from rules.editing.rule_input import validate_rule
 from rules.models import Rule, RuleVersion
 from rules.promotion.evidence import load_evidence
@@ -66,9 +72,11 @@ class StateChange:
     def lock_editions(self) -> tuple[Rule, list[Rule]]:
         """Return the rule and its editions, locked until the transaction ends."""
         lineage = get_rule(self.account_id, self.rule_id).lineage
-        rows = Rule.objects.of(self.account_id).select_for_update(no_key=True)
+        rows = Rule.objects.of(self.account_id).with_verify_on_read(self.account_id)
+        rows = rows.select_for_update(no_key=True)
         editions = list(rows.filter(lineage=lineage).order_by("edition"))
         [rule] = [one for one in editions if one.pk == self.rule_id]
+        require_sealed([rule])
         check_version(rule, self.version)
         if self.seen and self.seen != digest_reviewed_content(rule, editions):
             raise Conflict(

@@ -16,7 +16,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from rules.actions.backtests import MAX_DECISIONS, create_backtest
 from rules.actions.conflicts import list_live_conflicts
-from rules.actions.rules import get_rule
+from rules.actions.record_versions import get_rule, get_sealed_rule
 from rules.actions.settings import change_settings
 from rules.api.request_serializers import MAX_TEXT_LENGTH
 from rules.api.response_types import (
@@ -42,7 +42,7 @@ class Evidence(AgentView):
     @extend_schema(responses={200: EvidenceAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            rule = get_rule(self.account, pk)
+            rule = get_sealed_rule(self.account, pk)
             evidence = load_evidence(rule)
             gate = evaluate_gate(evidence, load_settings(self.account))
             conflicts, _inspected = list_live_conflicts(rule)

@@ -15,9 +15,10 @@ from kmapp.api.object_uris import object_uri
 from kmapp.api.serializers import Typed
 from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid, NotFound
+from kmapp.errors import Invalid
 from kmapp.ledger.read_verification import withhold_mismatches
-from rules.actions.rules import create_rule, get_rule, update_rule
+from rules.actions.record_versions import get_rule, get_sealed_rule
+from rules.actions.rules import create_rule, update_rule
 from rules.actions.state_changes import StateChange, StateChangeResult, change_state, roll_back_rule
 from rules.api.request_serializers import (
     RuleChange,
@@ -99,11 +100,7 @@ class OneRule(AgentView):
     @extend_schema(responses={200: RuleShown})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            rule = get_rule(self.account, pk)
-            if not withhold_mismatches(self.account, [rule]):
-                message = "This rule differs from the ledger and is withheld."
-                raise NotFound(message, code="withheld")
-            return Response(serialize_rule(rule))
+            return Response(serialize_rule(get_sealed_rule(self.account, pk)))
 
     @extend_schema(request=RuleChange, responses={200: RuleShown, 201: RuleShown})
     def patch(self, request: Request, pk: UUID) -> Response:

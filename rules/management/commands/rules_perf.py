@@ -17,7 +17,7 @@ from kmapp.management.argument_types import parse_count
 from kmapp.management.benchmark import BenchmarkCommand, measure_seconds, temporary_account
 from rules.actions.backtests import run_backtest
 from rules.actions.decisions import evaluate_rules, record_selection
-from rules.actions.rules import count_change
+from rules.actions.record_versions import count_change
 from rules.api.serialize_evaluations import EvaluationSerializer
 from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleBacktest, RuleDecision
