@@ -264,6 +264,7 @@ def find_or_build_text(
     """Return the current text if it is unchanged, or the next version, and whether it is new."""
     sha256 = hashlib.sha256(parsed.text.encode()).hexdigest()
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document, sha256=sha256)
+    rows = rows.filter(shape=parsed.format.shape, language=parsed.format.language)
     if document.version and (text := rows.filter(version=document.version).first()):
         return text, False
     document.version += 1
