@@ -49,13 +49,12 @@ EDITS: Mapping[type[models.Model], Mapping[str, str]] = {
     },
     KnowledgeSource: {"kind": "kind = 'upload'", "trust": "trust = 'trusted'"},
     KnowledgeText: {"shape": "shape = 'plain'"},
-    KnowledgeChunk: {"headings": "headings = '{Doors}'"},
     LorebookEntry: {"secondary_logic": "secondary_logic = 'not_any'"},
 }
 UNEDITED = {"id", "account_id"}
 LEFT_OUT: Mapping[type[models.Model], Collection[str]] = {
     # Chunks have no seal. These columns are not returned, or listed in docs/operations.md.
-    KnowledgeChunk: ("index_version", "sha256", "created_at"),
+    KnowledgeChunk: ("index_version", "sha256", "created_at", "headings"),
     LorebookEntry: ("enabled",),  # a disabled entry is not returned
 }
 

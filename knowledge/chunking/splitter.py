@@ -1,14 +1,13 @@
 """Splitting of texts into chunks: sections stay whole if they fit, and small ones are joined."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, reduce
+from functools import cache
 from importlib import import_module
 from itertools import accumulate, takewhile
-from operator import attrgetter
 
 from kmapp.search.passage_templates import estimate_tokens
 from knowledge.chunking.headings import (
@@ -107,51 +106,10 @@ def _split_spans(text: str, shape: Shape, capacity: int, language: str) -> Itera
             start = end + 1
         return
     markdown = shape is Shape.MARKDOWN
-    for start, end, headings in _join_sections(text, _split_sections(text, shape), capacity):
+    sections = split_markdown_sections(text) if markdown else split_plain_sections(text)
+    for start, end, headings in _join_sections(text, sections, capacity):
         for first, last in _split_span(text, start, end, capacity, markdown=markdown):
             yield first, last, None, headings
-
-
-def list_sections(text: str, shape: Shape, language: str = "") -> list[HeadingSection]:
-    """Return the sections of which chunks consist; one without headings in code and pages."""
-    if shape is Shape.PAGES or (shape is Shape.CODE and language in LANGUAGES):
-        return [HeadingSection(0, ())]
-    return _split_sections(text, shape)
-
-
-def _split_sections(text: str, shape: Shape) -> list[HeadingSection]:
-    is_markdown = shape is Shape.MARKDOWN
-    return split_markdown_sections(text) if is_markdown else split_plain_sections(text)
-
-
-def fit_sections(
-    headings: tuple[str, ...], sections: Sequence[HeadingSection], outer_start: int, span: slice
-) -> bool:
-    """Return whether a span of the text has the headings that its sections share.
-
-    Sections without text may have been joined to it or to its neighbours: those between
-    `outer_start` and the span, and headings on the line of the next heading.
-    """
-    by_start = attrgetter("start")
-    first = bisect_right(sections, span.start, key=by_start) - 1
-    last = bisect_left(sections, span.stop, key=by_start)
-    outer = sections[min(first, bisect_right(sections, outer_start, key=by_start) - 1)].start
-    outer_first = bisect_left(sections, outer, key=by_start)
-    outer_last = last
-    if last < len(sections):
-        outer_last = bisect_right(sections, sections[last].start, key=by_start) - 1
-    inner_headings = _share_all(sections[first:last])
-    fewest = len(_share_all(sections[outer_first:outer_last]))
-    return fewest <= len(headings) and inner_headings[: len(headings)] == headings
-
-
-def _share_all(sections: Sequence[HeadingSection]) -> tuple[str, ...]:
-    return reduce(_share_headings, (section.headings for section in sections))
-
-
-def _share_headings(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    pairs = zip(first, second, strict=False)
-    return tuple(heading for heading, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _join_sections(
@@ -166,7 +124,9 @@ def _join_sections(
     depth = 0  # of the first section in `joined`
     for section, end in zip(sections, ends, strict=True):
         if joined and end - joined[0] <= capacity and len(section.headings) >= depth:
-            joined = (joined[0], end, _share_headings(joined[2], section.headings))
+            pairs = zip(joined[2], section.headings, strict=False)
+            shared = takewhile(lambda pair: pair[0] == pair[1], pairs)
+            joined = (joined[0], end, tuple(heading for heading, _ in shared))
             continue
         if joined:
             yield joined

@@ -14,20 +14,16 @@ from kmapp.ledger.read_verification import ObjectKey, Reason, Verdict, record_wi
 from kmapp.runtime.in_process_caches import LruCache
 from kmapp.search.id_array_lookup import IdArray
 from knowledge.chunking import Shape
-from knowledge.chunking.headings import HeadingSection
-from knowledge.chunking.splitter import fit_sections, list_sections
+from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 
 MAX_CACHED_CHARACTERS = 8_000_000  # of cached texts
-MAX_CACHED_SECTIONS = 200_000
 CHUNK_LABEL = "knowledge.knowledgechunk"
 
 # A sealed text never changes, so a verified one stays the reference for its chunks.
 _texts: LruCache[KnowledgeText] = LruCache(
     MAX_CACHED_CHARACTERS, size_of=lambda text: len(text.text)
 )
-
-_sections: LruCache[Sequence[HeadingSection]] = LruCache(MAX_CACHED_SECTIONS, size_of=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +107,8 @@ def _is_slice(chunk: KnowledgeChunk) -> bool:
         and chunk.line_start == text.count("\n", 0, start) + 1
         and chunk.line_end == text.count("\n", 0, end - 1) + 1
         and chunk.page == (text.count("\f", 0, start) + 1 if is_paged else None)
-        and _has_headings(chunk)
+        and all(text.find(heading, 0, end + 2 * TITLE_LENGTH) >= 0 for heading in chunk.headings)
     )
-
-
-def _has_headings(chunk: KnowledgeChunk) -> bool:
-    """Return whether a chunk has the headings of its place, as `split_chunks` joins sections."""
-    text, start = chunk.text_row.text, chunk.start
-    outer_start = start if text[:start].strip() else 0  # blank first lines are a section
-    sections = _list_sections(chunk.text_row)
-    return fit_sections(tuple(chunk.headings), sections, outer_start, slice(start, chunk.end))
-
-
-def _list_sections(row: KnowledgeText) -> Sequence[HeadingSection]:
-    """Return the sections of a verified text, from the cache if possible."""
-    key = (row.pk, row.commit_id)
-    sections = _sections.get(key)
-    if sections is None:
-        sections = list_sections(row.text, Shape(row.shape), row.language)
-        _sections.put(key, sections)
-    return sections
 
 
 _DISPLACED = """

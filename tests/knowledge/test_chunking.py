@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.chunking import Chunk, Shape, split_chunks
-from knowledge.chunking.splitter import fit_sections, list_sections
 from knowledge.parsing.formats import extract_title
 
 
@@ -134,25 +133,3 @@ def test_chunk_sizes_are_near_the_target() -> None:
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\f\f"])
 def test_blank_text_has_no_chunks(text: str) -> None:
     assert split(text, Shape.PLAIN) == []
-
-
-@given(st.text(alphabet="ab# \n\f=-`", max_size=400), st.sampled_from(list(Shape)))
-def test_chunks_fit_the_headings_of_their_sections(text: str, shape: Shape) -> None:
-    for tokens in (5, 20, 100):
-        for chunk in split(text, shape, tokens, language="python"):
-            assert fit(chunk.headings, text, shape, chunk)
-
-
-@pytest.mark.parametrize("tokens", [40, 90, 400])
-def test_headings_of_another_section_do_not_fit(tokens: int) -> None:
-    """A heading that is also underlined is two headings, of which the first has no text."""
-    text = f"\n# A\n\n## B\n\nText.\n\n### C\n-----\n{'More words. ' * 40}\n\n## D\nEnd."
-    for chunk in split(text, tokens=tokens):
-        assert fit(chunk.headings, text, Shape.MARKDOWN, chunk)
-        assert not fit(("D", *chunk.headings), text, Shape.MARKDOWN, chunk)
-
-
-def fit(headings: tuple[str, ...], text: str, shape: Shape, chunk: Chunk) -> bool:
-    sections = list_sections(text, shape, "python")
-    outer_start = chunk.start if text[: chunk.start].strip() else 0
-    return fit_sections(headings, sections, outer_start, slice(chunk.start, chunk.end))
