@@ -32,9 +32,12 @@ SELECT document::text, length, terms::json FROM search_indexeddocument
 # removed are used again.
 _FREE_NUMBER = """
 WITH blocks AS (
-  SELECT b * %(size)s AS first, (b + 1) * %(size)s - 1 AS last FROM generate_series(0, (
-    SELECT coalesce(max(number), 0) / %(size)s + 1 FROM search_indexeddocument
-     WHERE account_id = %(account)s AND collection = %(collection)s AND number IS NOT NULL)) b
+  SELECT b * %(size)s AS first, (b + 1) * %(size)s - 1 AS last FROM generate_series(0,
+    coalesce(greatest(
+      (SELECT max(number) FROM search_indexeddocument
+        WHERE account_id = %(account)s AND collection = %(collection)s AND number IS NOT NULL),
+      (SELECT max(number) FROM search_removeddocument
+        WHERE account_id = %(account)s AND collection = %(collection)s)), 0) / %(size)s + 1) b
 )
 SELECT free.number, last - free.number + 1 FROM blocks, LATERAL (SELECT 1 + greatest(first - 1,
   (SELECT max(d.number) FROM search_indexeddocument d WHERE d.account_id = %(account)s

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 from django.db import connection
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kmapp.accounts.acting import acting
@@ -128,6 +128,8 @@ class Life:
     seed=st.integers(0, 2**32),
     operations=st.lists(st.sampled_from(OPERATIONS), min_size=3, max_size=12),
 )
+# All documents of the last block are removed, and no block before it has room.
+@example(seed=7756441, operations=["index", "pack", "roll back", "remove", "roll back"])
 def test_searches_are_those_of_a_process_without_a_cache(
     committed: str, acme: Account, cache: ProcessCache, seed: int, operations: list[str]
 ) -> None:
