@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.reranking import MAX_CANDIDATES, RERANK_SHARE
 from kmapp.search.variants import VARIANTS
 from knowledge.actions.reindex import reindex_source
-from knowledge.actions.sources import change_source
+from knowledge.actions.sources import change_source, lock_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.retrieval.variant_comparison import compare_variants
 from tests import makers
@@ -125,7 +125,8 @@ HILLS = {"long.md": "# Hills\n\n" + "\n\n".join(PARTS), "short.md": "# Cups\n\nA
 
 def index_both_versions(account: Account) -> None:
     with acting(account):
-        source = KnowledgeSource.objects.of(account).get()
+        source = lock_source(account.pk, KnowledgeSource.objects.of(account).get().pk)
+        assert source
         change_source(source, SYSTEM, {"index_versions": ["1", "2"]})
     list(reindex_source(source))
     settle()
