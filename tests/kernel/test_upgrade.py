@@ -11,6 +11,7 @@ import pytest
 
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import wait_until
+from tests.promises.plugin import RecordFigure
 from tests.soak.deployment import Deployment, deployment
 
 PATIENCE = 300  # seconds
@@ -50,6 +51,14 @@ class Agent:
                 self.post("search", {"query": "counts", "user_id": user})
                 self.searches += 1
         self.connection.close()
+
+    def list_written(self) -> list[str]:
+        """Return the memories that were acknowledged; each must be there."""
+        user = f"agent-{self.number}"
+        answers = [self.post("get", {"id": each, "user_id": user}) for each in self.written]
+        self.connection.close()
+        assert [each and each["id"] for each in answers] == self.written, self.failures
+        return self.written
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -135,7 +144,7 @@ def pending(port: int, key: str) -> int:
     return int(body["pending_embeddings"])
 
 
-def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_request_fails_during_an_upgrade(record_figure: RecordFigure) -> None:
     mcp_port = free_port()
     with deployment({"MCP_PORT": str(mcp_port)}) as product:
         key = json.loads((product.home / "credentials.json").read_text())["api_key"]
@@ -178,15 +187,16 @@ def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) 
         findings = json.loads(diagnosis.stdout)["findings"]
         errors = {each["check"] for each in findings if each["level"] == "ERROR"}
         assert errors == {"secrets"}, diagnosis.stdout  # the key of the tests is short
-        with capsys.disabled():
-            writes = sum(len(agent.written) for agent in agents)
-            searches = sum(agent.searches for agent in agents)
-            calls = sum(client.calls for client in clients)
-            repeated = sum(client.repeated for client in clients)
-            print(  # noqa: T201
-                f"\n{writes} writes and {searches} searches, 0 failed;"
-                f" {calls} calls of MCP, {repeated} of them sent twice"
-            )
+        failed_jobs = [each for each in findings if "failed permanently" in each["message"]]
+        assert failed_jobs == []
+        writes = sum(len(agent.list_written()) for agent in agents)
+        searches = sum(agent.searches for agent in agents)
+        calls = sum(client.calls for client in clients)
+        repeated = sum(client.repeated for client in clients)
+        record_figure(
+            f"0 of {writes + searches + calls:,} requests failed, {repeated} calls of MCP sent"
+            f" twice; {writes:,} memories there"
+        )
     assert product.command("upgrade").returncode == 1  # nothing runs
 
 
