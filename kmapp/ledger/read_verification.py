@@ -19,6 +19,7 @@ from prometheus_client import Counter
 
 from kmapp.accounts.models import SealedModel
 from kmapp.database.raw_sql import fetch_all
+from kmapp.errors import Conflict
 from kmapp.ledger import models
 from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch
@@ -28,6 +29,7 @@ Reason = Mismatch.Reason
 R = TypeVar("R", bound=SealedModel)
 S = TypeVar("S", bound=models.State)
 ID_LENGTH = len(str(UUID(int=0)))
+WITHHELD = "withheld"  # code of the refusals of a row that differs from its seal
 log = structlog.get_logger()
 
 WITHHELD_ROWS = Counter(
@@ -112,6 +114,15 @@ def withhold_mismatches(account_id: UUID, rows: Sequence[R], *, is_past: bool = 
         return list(rows)
     record_withheld((key.object_id for key in verdict.mismatches), verdict.mismatches)
     return [row for row in rows if verdict.passes(ObjectKey.of(row))]
+
+
+def require_sealed(rows: Sequence[SealedModel], message: str) -> None:
+    """Raise Conflict unless all rows match their seal: to seal them again would hide an edit.
+
+    The rows are as for `withhold_mismatches`.
+    """
+    if rows and len(withhold_mismatches(rows[0].account_id, rows)) < len(rows):
+        raise Conflict(message, code=WITHHELD)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.ledger.read_verification import require_sealed
 from knowledge.actions.sources import NewSource, ensure_source, find_source, lock_source
 from knowledge.lore.lorebook_evaluation import InvalidPattern, compile_pattern
 from knowledge.lore.sillytavern import KEY_LENGTH
@@ -104,14 +104,13 @@ def change_entry(
 ) -> LorebookEntry:
     """Change an entry if its version is still the given one. Use inside `acting`."""
     row = _lock_entry(account_id, pk)
-    if not withhold_mismatches(account_id, [row]):  # a new seal would hide that
-        raise Conflict(
-            _(
-                "This entry differs from its sealed state, so it cannot be changed. Restore its "
-                "row in the database, or erase the entry."
-            ),
-            code="withheld",
-        )
+    require_sealed(
+        [row],
+        _(
+            "This entry differs from its sealed state, so it cannot be changed. Restore its row in "
+            "the database, or erase the entry."
+        ),
+    )
     if row.version != version:
         raise Conflict(
             _("Someone else changed this entry. Reload the page and try again."),

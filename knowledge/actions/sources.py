@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.ledger.read_verification import require_sealed
 from kmapp.security.prompt_injection.confusables import compute_skeleton
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.cache_version import invalidate_cache
@@ -184,14 +184,13 @@ def _update(source: KnowledgeSource, values: Mapping[str, Any], commit: Recordin
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    if not withhold_mismatches(source.account_id, [source]):  # a new seal would hide that
-        raise Conflict(
-            _(
-                "This source differs from its sealed state, so it cannot be changed. Restore its "
-                "row in the database, or erase the source."
-            ),
-            code="withheld",
-        )
+    require_sealed(
+        [source],
+        _(
+            "This source differs from its sealed state, so it cannot be changed. Restore its row "
+            "in the database, or erase the source."
+        ),
+    )
     for name, value in changed.items():
         setattr(source, name, value)
     source.updated_at, source.commit_id = timezone.now(), commit.id

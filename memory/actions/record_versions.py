@@ -20,10 +20,9 @@ from kmapp.database.bulk_insert import (
 )
 from kmapp.database.ids import uuid7
 from kmapp.database.psycopg_cursors import prepared_cursor
-from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, encode_bodies
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.ledger.read_verification import require_sealed
 from kmapp.notifications.webhooks.actions import enqueue_reports, report_changes
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.search.vector_storage import drop_vectors
@@ -42,7 +41,6 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text
 
 Event = MemoryVersion.Event
-WITHHELD = "withheld"  # code of the refusal to change a row that differs from its seal
 
 
 def record_versions(
@@ -178,14 +176,13 @@ def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
     """Refuse a row that someone changed in the database, because a new seal would hide that."""
     if entry.commit_id == commit.id or not getattr(entry, "verify_on_read", False):
         return
-    if not withhold_mismatches(entry.account_id, [entry]):
-        raise Conflict(
-            _(
-                "This memory differs from its sealed state, so it cannot be changed. Restore its "
-                "row in the database, or erase the memory."
-            ),
-            code=WITHHELD,
-        )
+    require_sealed(
+        [entry],
+        _(
+            "This memory differs from its sealed state, so it cannot be changed. Restore its row "
+            "in the database, or erase the memory."
+        ),
+    )
 
 
 def _update_derived(

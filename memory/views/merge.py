@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.read_verification import WITHHELD
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, parse_version, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment
 from kmapp.web.success_messages import notify_success
-from memory.actions.record_versions import WITHHELD
 from memory.actions.review import find_replaced_by_merge, merge
 from memory.actions.review_leases import check_not_leased_by_other, release_lease
 from memory.models import MemoryEntry

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Denied
+from kmapp.ledger.read_verification import WITHHELD
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
@@ -20,7 +21,6 @@ from kmapp.web.responses import redirect_page, render_part
 from kmapp.web.success_messages import notify_success
 from memory.actions import review as verbs
 from memory.actions import topic_editing
-from memory.actions.record_versions import WITHHELD
 from memory.actions.review import Decision
 from memory.actions.review_leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, ReviewLease

@@ -13,10 +13,8 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.ledger.read_verification import withhold_mismatches
+from kmapp.ledger.read_verification import WITHHELD, require_sealed, withhold_mismatches
 from rules.models import Rule, RuleBook, RuleSuggestion, RuleVersion
-
-WITHHELD = "withheld"  # code of the refusals of a rule that differs from its seal
 
 
 def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
@@ -38,19 +36,15 @@ def get_sealed_rule(account_id: UUID, rule_id: UUID) -> Rule:
     return rule
 
 
-def require_sealed(rules: Sequence[Rule]) -> None:
-    """Refuse to change rules that differ from their seal, because a new seal would hide that.
-
-    They are from a queryset `with_verify_on_read`.
-    """
-    if rules and len(withhold_mismatches(rules[0].account_id, rules)) < len(rules):
-        raise Conflict(
-            _(
-                "This rule differs from its sealed state, so it cannot be changed. Restore its row "
-                "in the database."
-            ),
-            code=WITHHELD,
-        )
+def require_sealed_rules(rules: Sequence[Rule]) -> None:
+    """Refuse to change rules that differ from their seal; see `require_sealed`."""
+    require_sealed(
+        rules,
+        _(
+            "This rule differs from its sealed state, so it cannot be changed. Restore its row in "
+            "the database."
+        ),
+    )
 
 
 def store_version(rule: Rule, commit: Recording, event: str) -> None:
@@ -74,7 +68,7 @@ def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str,
 
     Raise Conflict if the account verifies rows on read and the rule differs from its seal.
     """
-    require_sealed([rule])
+    require_sealed_rules([rule])
     now = timezone.now()
     columns = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
     unchanged = Rule.objects.of(rule.account_id).filter(

@@ -20,7 +20,7 @@ from rules.actions.record_versions import (
     check_version,
     count_change,
     get_rule,
-    require_sealed,
+    require_sealed_rules,
     store_version,
 )
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
@@ -117,7 +117,7 @@ def _find_existing(
         return {}
     rows = Rule.objects.of(account_id).with_verify_on_read(account_id)
     existing = rows.in_bulk(list(keys))
-    require_sealed([*existing.values()])
+    require_sealed_rules([*existing.values()])
     for key, draft in zip(keys, drafts, strict=True):
         if key in existing and not draft.has_digest(existing[key].written_sha256):
             raise Conflict(
@@ -184,7 +184,7 @@ def update_rule(
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
-    require_sealed([rule])
+    require_sealed_rules([rule])
     check_version(rule, version)
     draft = replace(build_draft(rule), **values)
     validate_size(draft)

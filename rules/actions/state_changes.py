@@ -19,7 +19,7 @@ from rules.actions.record_versions import (
     apply_change,
     check_version,
     get_rule,
-    require_sealed,
+    require_sealed_rules,
 )
 from rules.actions.rules import build_draft
 from rules.editing.rule_input import validate_rule
@@ -76,7 +76,7 @@ class StateChange:
         rows = rows.select_for_update(no_key=True)
         editions = list(rows.filter(lineage=lineage).order_by("edition"))
         [rule] = [one for one in editions if one.pk == self.rule_id]
-        require_sealed([rule])
+        require_sealed_rules([rule])
         check_version(rule, self.version)
         if self.seen and self.seen != digest_reviewed_content(rule, editions):
             raise Conflict(
