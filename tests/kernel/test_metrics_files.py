@@ -48,6 +48,7 @@ def test_processes_count_while_the_data_disk_is_full(settings: Settings, tmp_pat
         with stack.temporary_folders():
             disk.fill()
             count_requests()
+            assert list(get_metrics_folder(disk.folder).iterdir())
 
 
 @pytest.mark.parametrize("shared_memory", [SHARED_MEMORY, Path("/missing")])
