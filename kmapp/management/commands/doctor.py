@@ -33,9 +33,9 @@ class Command(BaseCommand):
         if as_json:
             self._write_json(lines, errors, warnings)
         if errors:
-            raise CommandError(f"{errors} errors, {warnings} warnings")
+            raise CommandError(f"Errors: {errors}, warnings: {warnings}.")
         if not as_json:
-            self.stdout.write(f"No errors, {warnings} warnings.")
+            self.stdout.write(f"No errors. Warnings: {warnings}.")
 
     def _write_line(self, line: CheckLine) -> None:
         level, message, remedy = line.finding.level, line.finding.message, line.finding.remedy
