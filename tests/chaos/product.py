@@ -56,6 +56,7 @@ class Product:
     key: str = ""  # the API key of `post`
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
+    mcp_port: int = field(default_factory=free_port)
     extra_environment: Mapping[str, str] = field(default_factory=dict)
     part_environment: dict[str, Mapping[str, str]] = field(default_factory=dict)  # by name
     prefix: Sequence[str] = ()  # of the command of each process
@@ -115,10 +116,14 @@ class Product:
 
     def _provider(self) -> Program:
         argv = [sys.executable, "-m", "tests.fake_provider", "--port", str(self.provider_port)]
-        return Program(name="provider", argv=argv, ready=self._provider_answers)
+        return Program(name="provider", argv=argv, ready=lambda: _accepts(self.provider_port))
 
     def _web(self) -> Program:
         return Program(name="web", argv=stack.build_web().argv, ready=self._web_answers)
+
+    def _mcp(self) -> Program:
+        argv = [*stack.build_mcp().argv, "--port", str(self.mcp_port)]  # the last port counts
+        return Program(name="mcp", argv=argv, ready=lambda: _accepts(self.mcp_port))
 
     def _worker(self, name: str = "worker") -> Program:
         log = self.log(name)
@@ -225,13 +230,6 @@ class Product:
         except OSError:
             return False
 
-    def _provider_answers(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.provider_port), 1).close()
-        except OSError:
-            return False
-        return True
-
     # --- Jobs -------------------------------------------------------------------------------------
 
     def publish_jobs(
@@ -265,6 +263,15 @@ class Product:
                 if Delivery.objects.of(account_id).open().exists():
                     return False
         return True
+
+
+def _accepts(port: int) -> bool:
+    """Return whether a process listens on this port of loopback."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
