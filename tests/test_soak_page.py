@@ -22,7 +22,8 @@ def test_page_states_the_share_of_the_intended_load() -> None:
 
 
 def test_page_states_what_a_day_at_rate_x1_is() -> None:
-    assert "write 42,000 memories, search 43,200 times and review 4,800 proposals" in describe_day()
+    text = describe_day()
+    assert "write 47,760 memories, search 43,200 times, review 4,800 proposals, erase 1,920" in text
 
 
 def test_run_with_less_than_half_of_the_intended_load_fails() -> None:

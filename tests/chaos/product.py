@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +25,13 @@ from django.conf import settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.database.ids import uuid7
-from kmapp.ledger.models import Seal
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.publish import NewJob, publish
 from kmapp.runtime import env, processes, stack
 from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import Program
-from tests.chaos.jobs import handlers
+from tests.chaos.published_jobs import Jobs
 
 BASE = Path(__file__).resolve().parents[2]
 PATIENCE = 120  # seconds for a part to be ready on a busy machine
@@ -272,36 +270,3 @@ def _accepts(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """Published jobs, by job key."""
-
-    product: Product
-    account: UUID
-    events: Mapping[str, UUID]
-
-    def starts(self) -> list[list[str]]:
-        """Return the words that each job wrote when it started: its key first."""
-        file = handlers.starts(self.product.home)
-        lines = file.read_text().splitlines() if file.exists() else []
-        return [words for line in lines if (words := line.split())[0] in self.events]
-
-    def effects(self) -> list[int]:
-        """Return how often each job took effect: its commits in the ledger."""
-        with acting(self.account):
-            seals = Seal.objects.of(self.account).filter(object_type=handlers.EFFECT)
-            commits = Counter(seals.values_list("object_id", flat=True))
-        return [commits[event] for event in self.events.values()]
-
-    def have_all_run(self) -> bool:
-        return all(self.effects())
-
-    def is_finished(self) -> bool:
-        return all(each.done_at or each.failed_at for each in self.deliveries())
-
-    def deliveries(self) -> list[Delivery]:
-        with acting(self.account):
-            rows = Delivery.objects.of(self.account).filter(event_id__in=self.events.values())
-            return list(rows.select_related("event").order_by("event_id"))

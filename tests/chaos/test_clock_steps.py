@@ -25,7 +25,8 @@ from tests.chaos import faketime
 from tests.chaos.conftest import ChaosServer, connected_to, make_home, open_chaos_server
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import SHORT, amount, seconds_until
-from tests.chaos.product import Answer, Jobs, Product
+from tests.chaos.product import Answer, Product
+from tests.chaos.published_jobs import Jobs
 from tests.context.builders import fill_calls
 from tests.promises.plugin import RecordFigure
 from tests.rules.builders import fill_rules

@@ -14,7 +14,8 @@ from memory.models import MemoryEntry
 from tests.chaos.conftest import SeparateProduct
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, percentile, seconds_until
-from tests.chaos.product import Jobs, Product
+from tests.chaos.product import Product
+from tests.chaos.published_jobs import Jobs
 from tests.memory.chat_model import fact
 from tests.promises.plugin import RecordFigure
 

@@ -15,7 +15,8 @@ from tests import makers
 from tests.chaos.conftest import SeparateProduct
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import WHOLE, amount, limit, long, seconds_until
-from tests.chaos.product import Answer, Jobs, Product
+from tests.chaos.product import Answer, Product
+from tests.chaos.published_jobs import Jobs
 from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.chaos

@@ -14,10 +14,12 @@ from tests.soak.deployment import Deployment
 from tests.soak.workers import (
     BATCH,
     ENTRIES,
+    Eraser,
     HttpClient,
     Importer,
     Reader,
     Reviewer,
+    RuleEditor,
     Worker,
     Writer,
 )
@@ -27,21 +29,32 @@ if TYPE_CHECKING:
 
 TOKEN = "t" * 64
 WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
+SCOPES = (
+    *("memory:read", "memory:write", "memory:erase"),
+    *("rules:read", "rules:write", "rules:override"),
+)
 QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
 # Mean seconds between two turns of a client at rate x1; `describe_day` states what that is. At rate
 # x10 a day takes 144 minutes, and less than the embedder of two idle cores can embed in this time.
 WRITER_PAUSE, READER_PAUSE, REVIEWER_PAUSE, IMPORTER_PAUSE = 24.0, 6.0, 18.0, 540.0
+ERASER_PAUSE, RULE_PAUSE = 90.0, 60.0
 DAY = 86_400  # seconds
 
 
 def describe_day() -> str:
     """State the intended load of one day at rate x1."""
     writers = sum(WRITERS.values())
-    memories = DAY * (writers * BATCH / WRITER_PAUSE + ENTRIES / IMPORTER_PAUSE)
+    memories = DAY * (
+        writers * BATCH / WRITER_PAUSE
+        + len(WRITERS) * BATCH / ERASER_PAUSE
+        + ENTRIES / IMPORTER_PAUSE
+    )
     searches = DAY * writers / READER_PAUSE
     return (
-        f"At rate x1 clients write {memories:,.0f} memories, search {searches:,.0f} times and "
-        f"review {DAY / REVIEWER_PAUSE:,.0f} proposals a day."
+        f"At rate x1 clients write {memories:,.0f} memories, search {searches:,.0f} times, "
+        f"review {DAY / REVIEWER_PAUSE:,.0f} proposals, erase "
+        f"{DAY * len(WRITERS) / ERASER_PAUSE:,.0f} users and create "
+        f"{DAY * len(WRITERS) / RULE_PAUSE:,.0f} rules a day."
     )
 
 
@@ -52,10 +65,13 @@ class SoakClients:
     readers: Sequence[Reader]
     reviewer: Reviewer
     importer: Importer
+    erasers: Sequence[Eraser]
+    rule_editors: Sequence[RuleEditor]
 
     @property
     def everybody(self) -> Sequence[Worker]:
-        return [*self.writers, *self.readers, self.reviewer, self.importer]
+        several = [*self.writers, *self.readers, *self.erasers, *self.rule_editors]
+        return [*several, self.reviewer, self.importer]
 
     @property
     def answers(self) -> Counter[int]:
@@ -92,12 +108,16 @@ def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator
     from tests import makers
 
     accounts = {"Main": get_account("main"), "Rival": makers.account("Rival")}
-    writers, readers = [], []
+    writers, readers, rule_editors, erasers = [], [], [], []
     for tag, account in accounts.items():
         with acting(account):  # the reviewer approves fewer proposals than arrive
             update_policy(account.pk, QUOTAS, actor=SYSTEM)
-        key = makers.key(account, ("memory:read", "memory:write"))[1]
+        key = makers.key(account, SCOPES)[1]
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        client = HttpClient(there.port, headers)
+        rule_editors.append(RuleEditor(f"rules-{tag.lower()}", tag, client, RULE_PAUSE / rate))
+        client = HttpClient(there.port, headers)
+        erasers.append(Eraser(f"eraser-{tag.lower()}", tag, client, ERASER_PAUSE / rate))
         for number in range(WRITERS[tag]):
             name = f"{tag.lower()}-{number}"
             client = HttpClient(there.port, headers)
@@ -117,6 +137,8 @@ def create_clients(there: Deployment, folder: Path, rate: float = 1) -> Iterator
         importer=Importer(
             "importer", "Main", commands, IMPORTER_PAUSE / rate, deployment=there, folder=folder
         ),
+        erasers=erasers,
+        rule_editors=rule_editors,
     )
     connections.close_all()
 

@@ -1,5 +1,6 @@
 """Checks after the run: every acknowledged write is stored once and in its own account."""
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Any, LiteralString, NamedTuple
@@ -9,6 +10,7 @@ import psycopg
 from kmapp.runtime import embedded
 from tests.soak.clients import SoakClients
 from tests.soak.deployment import Deployment
+from tests.soak.workers import RULE_STATES
 
 # Topics are created during the run; no client wrote them and they have no vectors.
 WRITTEN = """
@@ -25,6 +27,12 @@ DECIDED = """
   SELECT e.id::text FROM memory_memoryentry e
   WHERE e.id::text = ANY (%s) AND e.status = 'active' AND 1 = (
     SELECT count(*) FROM memory_memoryversion v WHERE v.entry_id = e.id AND v.event = 'APPROVE')"""
+RULES = """
+  SELECT client_id, id::text, version - 1, account_id::text, name, state FROM rules_rule
+  WHERE client_id IS NOT NULL"""
+LEFT_VECTORS = """
+  SELECT count(*) FROM search_vector v WHERE v.collection = 'memory' AND NOT EXISTS (
+    SELECT FROM memory_memoryentry e WHERE e.account_id = v.account_id AND e.id = v.object_id)"""
 MIN_LOAD = 0.5  # of the intended turns; with fewer, the run shows less than its page promises
 MAX_GROWTH = 1.10  # memory in the last third of the time, against the second
 
@@ -69,6 +77,7 @@ def verify_results(
         for pk in each.topics
         if topic_accounts.get(pk) != clients.accounts[each.tag]
     ]
+    erased = [name for each in clients.erasers for name in each.erased]
     approved = clients.reviewer.approved
     approved_rows = _rows(there, DECIDED, approved)
     fsck = there.command("fsck")
@@ -80,14 +89,40 @@ def verify_results(
         expect_none("duplicate memories", len(rows) - len({text for *_ids, text in rows})),
         expect_none("memories in or visible to another account", len(strays)),
         expect_none("memories without exactly one vector", _count(there, UNREADY)),
+        Finding("memories erased", f"{len(erased):,}", bool(erased)),
+        expect_none("erased memories that are there", len(ids.keys() & {*erased})),
+        expect_none("vectors of erased memories", _count(there, LEFT_VECTORS)),
         expect_none("pending jobs", count_pending_jobs(there)),
         expect_none("failed jobs", _count(there, FAILED)),
         Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
         expect_none("lost or duplicate decisions", len(approved) - len(approved_rows)),
+        *_verify_rules(there, clients),
         expect_none("violations during the run", len(clients.wrong)),
         *(Finding("broken", message, holds=False) for message in clients.wrong[:5]),
         Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
         Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= MAX_GROWTH),
+    ]
+
+
+def _verify_rules(there: Deployment, clients: SoakClients) -> list[Finding]:
+    """Compare each rule with the changes that were acknowledged: each must be made once."""
+    expected = Counter(
+        (
+            name,
+            pk,
+            changes,
+            clients.accounts[each.tag],
+            f"{each.tag}: {name}",
+            RULE_STATES[changes - 1],
+        )
+        for each in clients.rule_editors
+        for name, (pk, changes) in each.acknowledged.items()
+    )
+    stored = Counter(_rows(there, RULES))
+    differences = (expected - stored) + (stored - expected)
+    return [
+        Finding("rules acknowledged", f"{expected.total():,}", bool(expected)),
+        expect_none("rules that differ", differences.total()),
     ]
 
 

@@ -16,10 +16,11 @@ from urllib.parse import urlencode
 
 from tests.soak.deployment import Deployment
 
-OK, CREATED, FOUND, CONFLICT, AWAY = 200, 201, 302, 409, 503
+OK, CREATED, FOUND, MISSING, CONFLICT, AWAY = 200, 201, 302, 404, 409, 503
 BATCH = 3
 ENTRIES = 60  # of one imported file
 TRIES = 20
+RULE_STATES = ("shadow", "active", "disabled")  # of a rule, one after another
 THINGS = ("kettle", "lantern", "ladder", "rowing boat", "茶壶", "灯笼", "梯子", "小船")
 PLACES = ("the north gate", "dock seven", "the tea room", "北门", "七号码头", "茶室")
 
@@ -72,6 +73,20 @@ class Worker(ABC):
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
         """Do the operation once."""
 
+    def repeat(self, path: str, body: Any) -> Any:
+        """Send a request until it gets a response, even after the end of the load.
+
+        Return the response, or None for a refusal, which is a violation.
+        """
+        while True:
+            status, answer = self.client.call(path, body)
+            if answer is not None:
+                return answer
+            if status not in (0, AWAY):
+                self.wrong.append(f"{self.name}: {path} was answered {status}")
+                return None
+            time.sleep(0.5)
+
 
 def post_text(dice: random.Random) -> str:
     return f"the {dice.choice(THINGS)} stands at {dice.choice(PLACES)}"
@@ -95,15 +110,78 @@ class Writer(Worker):
             for name in names
         ]
         nodes[-1] |= {"user_id": None, "run_id": None, "visibility": "account"}
-        while True:
-            status, body = self.client.call("memory/write", {"nodes": nodes})
-            if body:
-                self.acknowledged |= {node["client_id"]: node["id"] for node in body["nodes"]}
+        if body := self.repeat("memory/write", {"nodes": nodes}):
+            self.acknowledged |= {node["client_id"]: node["id"] for node in body["nodes"]}
+
+
+@dataclass
+class Eraser(Worker):
+    """Writes memories for one user after another, and erases the user."""
+
+    erased: list[str] = field(default_factory=list)  # client ids
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        user = f"{self.name}-{number}"
+        names = [f"{user}-{each}" for each in range(BATCH)]
+        nodes = [
+            {
+                "client_id": name,
+                "text": f"{self.tag}: note {name}, {post_text(dice)}.",
+                "user_id": user,
+            }
+            for name in names
+        ]
+        if self.repeat("memory/write", {"nodes": nodes}) and self._erase(user):
+            self.erased += names
+
+    def _erase(self, user: str) -> bool:
+        """Erase a user until nothing is left; return whether it is so."""
+        selection, is_confirmed, is_erased = {"user_id": user}, False, False
+        status, counted = 0, None
+        for _ in range(10 * TRIES):
+            status, counted = self.client.call("memory/erase", selection)
+            if status == MISSING and is_confirmed:
+                return True
+            if counted and (is_erased or counted["count"] != BATCH):
+                break
+            if counted:
+                confirmed = {**selection, "confirm_token": counted["confirm_token"]}
+                status, _ = self.client.call("memory/erase", confirmed)
+                is_confirmed, is_erased = True, status == OK
+            time.sleep(0.5)
+        self.wrong.append(f"{user} was not erased: {status}, {counted}")
+        return False
+
+
+@dataclass
+class RuleEditor(Worker):
+    """Creates rules, changes their states, and evaluates each rule after each change."""
+
+    # The id and the number of state changes, by client id.
+    acknowledged: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        name = f"{self.name}-{number}"
+        rule = {
+            "client_id": name,
+            "name": f"{self.tag}: {name}",
+            "if": {"task": name},
+            "then": {"tool": {"deny": ["curl"]}},
+        }
+        created = self.repeat("rules", rule)
+        if not created:
+            return
+        pk = created["id"]
+        for changes, state in enumerate(RULE_STATES if number % 20 else RULE_STATES[:-1], 1):
+            change = {"rule_node_id": pk, "state": state, "input_text": "Next."}
+            if not self.repeat("memory/rules/state", change):
                 return
-            if status not in (0, AWAY):
-                self.wrong.append(f"{self.name}: a write was answered {status}")
-                return
-            time.sleep(0.5)  # and repeat, even after `stop`, until the write is acknowledged
+            self.acknowledged[name] = pk, changes
+            _, body = self.client.call("memory/rules/evaluate", {"context": {"task": name}})
+            for kind in ("shadow", "active") if body else ():
+                matched = [each["rule_node_id"] for each in body[kind]]
+                if matched != ([pk] if kind == state else []):
+                    self.wrong.append(f"{self.name}: {matched} are {kind}, {pk} is {state}")
 
 
 @dataclass
