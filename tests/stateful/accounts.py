@@ -9,6 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from kmapp.accounts.models import Account
+from memory.models import BulkRun
 from tests import makers
 from tests.agent import Agent
 from tests.stateful.memory_model import Memory, Model
@@ -30,6 +31,12 @@ class ModelledAccount:
         person = makers.member(account, f"ada-{uuid4().hex[:8]}", role="admin")
         reader = makers.agent(account, ("memory:read",))
         return cls(account, makers.agent(account), reader, makers.signed_in(person))
+
+    def find_new_run(self) -> str:
+        """Return the id of the bulk run that the model does not have yet."""
+        runs = {str(run.pk) for run in makers.rows(BulkRun, self.account)}
+        [run] = runs - self.model.runs.keys()
+        return run
 
     def act(self, path: str, **form: Any) -> int:
         return int(self.person.post(path, form).status_code)

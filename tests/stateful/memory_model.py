@@ -1,5 +1,6 @@
 """A model of the memories of one account: plain Python, without a database."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -54,6 +55,8 @@ class Model:
     memories: dict[str, Memory] = field(default_factory=dict)
     # By idempotency key: the text, the status of the response, and the id of the memory.
     keys: dict[str, tuple[str, int, str]] = field(default_factory=dict)
+    # Bulk runs by their ids: their commits, and whether they were undone.
+    runs: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def stored(self) -> list[Memory]:
         return [each for each in self.memories.values() if not each.erased]
@@ -109,6 +112,12 @@ class Model:
             values["pinned"] = False
         return self.decide(memory, seen, when, **values)
 
+    def edit(self, memory: Memory, seen: int, text: str) -> bool:
+        """Apply an edit of a person, who saw this version."""
+        if memory.versions[seen - 1].text == text:
+            return True  # nothing changed
+        return self.decide(memory, seen, ("active", "proposed"), text=text)
+
     def approve(self, memory: Memory, seen: int) -> bool:
         if seen != memory.version or memory.now.status != "proposed":
             return False
@@ -136,7 +145,69 @@ class Model:
         pinned = memory.now.pinned or any(old.now.pinned for old in replaced)
         memory.change(commit, status="active", pinned=pinned, **values)
         for old in replaced:
-            old.change(commit, status="superseded")
+            old.change(commit, status="superseded", bulk=values.get("bulk", False))
+
+    def decide_bulk(self, run: str, verb: str, chosen: Mapping[str, int]) -> None:
+        """Decide on the proposals among these versions, unless one replaces another."""
+        commit = next(_commits)
+        self.runs[run] = commit, False
+        decided = [
+            memory
+            for pk, seen in sorted(chosen.items())
+            if (memory := self.memories[pk]).version == seen and memory.now.status == "proposed"
+        ]
+        if verb == "reject":
+            for memory in decided:
+                memory.change(commit, status="rejected", bulk=True)
+            return
+        replacing = [
+            memory
+            for memory in decided
+            if any(old.id in chosen for old in self._replaced_by(memory))
+        ]
+        for memory in decided:
+            if memory not in replacing:
+                self._activate(memory, self._replaced_by(memory), commit, bulk=True)
+
+    def undo_bulk(self, run: str) -> bool:
+        """Restore the memories that have not changed since the run, without halves of pairs."""
+        latest, is_undone = self.runs[run]
+        if is_undone:
+            return False
+        self.runs[run] = latest, True
+        restored = {memory.id for memory in self.stored() if memory.now.commit == latest}
+        pairs = self._pairs(latest)
+        while halves := restored & {pk for pair in pairs if not restored >= {*pair} for pk in pair}:
+            restored -= halves
+        commit = next(_commits)
+        for pk in restored:
+            memory = self.memories[pk]
+            memory.versions.append(replace(memory.versions[-2], commit=commit, bulk=True))
+        return True
+
+    def _pairs(self, commit: int) -> list[tuple[str, str]]:
+        """Return each proposal with the memory that this commit superseded for it."""
+        changed = {
+            each.id: version
+            for each in self.stored()
+            for version in each.versions[1:]
+            if version.commit == commit
+        }
+        return [
+            (pk, old)
+            for pk in changed
+            if (old := self.memories[pk].replaces) in changed
+            and changed[old].status == "superseded"
+        ]
+
+    def _undone_together(self, memory: Memory) -> list[Memory]:
+        """Return the memories that the latest decision about this one changed."""
+        latest = memory.now.commit
+        if not memory.now.bulk:
+            return [m for m in self.stored() if any(v.commit == latest for v in m.versions[1:])]
+        pairs = self._pairs(latest)
+        group = _follow({memory.id}, [(old, new) for new, old in pairs])
+        return [self.memories[pk] for pk in _follow(group, pairs)]
 
     def merge(self, new: Memory, into: Memory, seen: tuple[int, int]) -> bool:
         if seen != (new.version, into.version):
@@ -149,8 +220,9 @@ class Model:
         self._activate(into, replaced, commit, text=text)
         return True
 
-    def forget_user(self, user: str) -> None:
+    def forget_user(self, run: str, user: str) -> None:
         commit = next(_commits)
+        self.runs[run] = commit, False
         for memory in self.of_user(user):
             memory.change(commit, status="forgotten", pinned=False, bulk=True)
 
@@ -162,12 +234,7 @@ class Model:
         """Undo the latest decision with all its changes, unless one of them was changed since."""
         if seen != memory.version or memory.version == 1:
             return False
-        latest = memory.now.commit
-        together = [
-            m
-            for m in ([memory] if memory.now.bulk else self.stored())
-            if any(v.commit == latest for v in m.versions[1:])
-        ]
+        latest, together = memory.now.commit, self._undone_together(memory)
         if any(m.now.commit != latest for m in together):
             return False
         commit = next(_commits)
@@ -175,3 +242,11 @@ class Model:
             before = each.versions[-2]
             each.versions.append(replace(before, commit=commit, bulk=False))
         return True
+
+
+def _follow(starts: set[str], pairs: Iterable[tuple[str, str]]) -> set[str]:
+    """Return these ids, and those to which pairs lead from them."""
+    reached, pairs = {*starts}, [*pairs]
+    while added := {new for old, new in pairs if old in reached} - reached:
+        reached |= added
+    return reached

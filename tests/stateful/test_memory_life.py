@@ -11,32 +11,24 @@ import hypothesis
 import pytest
 from django.core.management import call_command
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize
+from hypothesis.stateful import initialize
 
 from tests import makers
 from tests.stateful import forms, need, run, step
 from tests.stateful.accounts import ModelledAccount, correct_in_thread
 from tests.stateful.memory_model import Memory
+from tests.stateful.person_steps import THINGS, PersonSteps, offsets, picks, sides, texts
 
-THINGS = ("black tea", "green figs", "old maps")
 USERS = ("ann", "bob", "")
 ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 LONG_AGO = "2020-01-01T00:00:00Z"
 
-sides = st.sampled_from((0, 1))
 users = st.sampled_from(USERS)
-texts = st.sampled_from([f"The guest asked for {thing}." for thing in THINGS])
-picks = st.integers(0, 30)
 names = st.sampled_from(("c1", "c2", "c3"))
-offsets = st.sampled_from((0, 0, 0, -1))  # of the version that the client saw
 
 
-class MemoryLife(RuleBasedStateMachine):
-    """Two accounts with memories, neither of which may see those of the other."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sides = (ModelledAccount.create(), ModelledAccount.create())
+class MemoryLife(PersonSteps):
+    """Steps of agents, and decisions about single memories."""
 
     @initialize(owners=st.lists(users, min_size=3, max_size=3), text=texts)
     def begin(self, owners: list[str], text: str) -> None:
@@ -44,13 +36,6 @@ class MemoryLife(RuleBasedStateMachine):
             self.write_batch(who=who, batch={"c1": text, "c2": text}, user="ann")
             for user, each in zip(owners, THINGS, strict=True):
                 self.store(who=who, text=f"The guest asked for {each}.", user=user)
-
-    def pick(self, who: int, number: int) -> tuple[ModelledAccount, Memory]:
-        """Return the account and one of its memories; skip the step if it has none."""
-        side = self.sides[who]
-        stored = side.model.stored()
-        need(stored)
-        return side, stored[number % len(stored)]
 
     @step(who=sides, text=texts, user=users)
     def store(self, who: int, text: str, user: str) -> None:
@@ -170,7 +155,7 @@ class MemoryLife(RuleBasedStateMachine):
         if counted["count"]:
             token = {"user_id": user, "confirm_token": counted["confirm_token"]}
             side.expect(200, "forget", token)
-            side.model.forget_user(user)
+            side.model.forget_user(side.find_new_run(), user)
             side.expect(409, "forget", token)
 
     @step(who=sides, number=picks)

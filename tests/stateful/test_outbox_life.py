@@ -21,6 +21,7 @@ from kmapp.outbox.deliver import deliver_due, paused_until, release
 from kmapp.outbox.failed_deliveries import retry_deliveries
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.publish import NewJob, publish
+from kmapp.outbox.purge import purge_account
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, register_handler
 from memory.models import MemoryEntry
 from memory.models.entry_input import NewEntry
@@ -66,6 +67,7 @@ class Planned:
 class ModelledAccount:
     account: Account
     jobs: dict[str, Planned] = field(default_factory=dict)
+    purged: set[str] = field(default_factory=set)  # keys of jobs that succeeded
 
     @property
     def pk(self) -> UUID:
@@ -209,6 +211,15 @@ class OutboxLife(RuleBasedStateMachine):
         for each in failed:
             each.state, each.attempts, each.is_due = "PENDING", 0, True
 
+    @step(who=sides)
+    def purge(self, who: int) -> None:
+        """Delete the events of finished jobs. A deleted job may be published again."""
+        side = self.sides[who]
+        purge_account(side.pk, timedelta(seconds=-5))  # those of the next seconds, too
+        for key in [key for key, each in side.jobs.items() if each.state == "SUCCEEDED"]:
+            del side.jobs[key]
+            side.purged.add(key)
+
     @invariant()
     def deliveries_are_as_planned(self) -> None:
         for side in self.sides:
@@ -220,7 +231,8 @@ class OutboxLife(RuleBasedStateMachine):
             } == {
                 key: (each.state, each.attempts, each.has_error) for key, each in side.jobs.items()
             }
-            assert {key for key, each in side.jobs.items() if each.state == "SUCCEEDED"} == done
+            succeeded = {key for key, each in side.jobs.items() if each.state == "SUCCEEDED"}
+            assert succeeded | side.purged == done
 
     def teardown(self) -> None:
         """Finish all jobs, and check that each took effect once."""
@@ -238,7 +250,7 @@ class OutboxLife(RuleBasedStateMachine):
         self.deliveries_are_as_planned()
         for side in self.sides:
             assert {each.state for each in side.jobs.values()} <= {"SUCCEEDED"}
-            assert makers.count(MemoryEntry, side.account) == len(side.jobs)
+            assert makers.count(MemoryEntry, side.account) == len(side.jobs.keys() | side.purged)
             call_command("fsck", account=side.account.slug, stdout=StringIO())
 
 

@@ -1,6 +1,6 @@
 """The life of rules: drafted, edited, tried in shadow, activated, replaced, rolled back."""
 
-from dataclasses import dataclass, field
+from contextlib import nullcontext
 from io import StringIO
 from uuid import uuid4
 
@@ -10,10 +10,18 @@ from django.core.management import call_command
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
-from kmapp.accounts.models import Account
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, Denied
+from rules.actions.promotion_requests import (
+    approve_request,
+    request_promotion,
+    withdraw_request,
+)
+from rules.models import RuleStatistics
 from tests import makers
-from tests.agent import Agent
 from tests.stateful import forms, need, run, step
+from tests.stateful.rule_model import Edition, ModelledAccount
 
 TOOLS = ("bash", "curl", "grep", "vim")  # a rule denies one of the first three
 MOVES = {
@@ -23,51 +31,16 @@ MOVES = {
     "disabled": {"draft", "shadow"},
 }
 
+OUTCOMES = ("positive", "neutral", "negative")
+ASKING, APPROVING = Actor("user", uuid4()), Actor("user", uuid4())  # a promotion needs both
+
 sides = st.sampled_from((0, 1))
+outcomes = st.sampled_from(OUTCOMES)
 picks = st.integers(0, 20)
 tools = st.sampled_from(TOOLS[:3])
 names = st.sampled_from(("", "c1", "c2"))
 offsets = st.sampled_from((0, 0, 0, -1))
 states = st.sampled_from(("draft", "shadow", "shadow", "active", "active", "disabled"))
-
-
-@dataclass(slots=True)
-class Edition:
-    """An edition of a rule, which denies one tool."""
-
-    id: str
-    tool: str
-    lineage: str
-    client_id: str = ""
-    written: str = ""  # the tool that was written with the client id
-    edition: int = 1
-    state: str = "draft"
-    version: int = 1
-    was_in_shadow: bool = False
-    replaced: str | None = None
-
-    def go(self, state: str, replaced: str | None = None) -> None:
-        self.version += 1
-        self.was_in_shadow |= state == "shadow"
-        self.state, self.replaced = state, replaced
-
-
-@dataclass
-class ModelledAccount:
-    account: Account
-    agent: Agent
-    rules: dict[str, Edition] = field(default_factory=dict)
-
-    @classmethod
-    def create(cls) -> "ModelledAccount":
-        account = makers.account(f"Acme {uuid4().hex[:8]}")
-        return cls(account, makers.agent(account))
-
-    def editions(self, one: Edition) -> list[Edition]:
-        return [each for each in self.rules.values() if each.lineage == one.lineage]
-
-    def denied(self, state: str) -> set[str]:
-        return {each.tool for each in self.rules.values() if each.state == state}
 
 
 class RuleLife(RuleBasedStateMachine):
@@ -138,11 +111,10 @@ class RuleLife(RuleBasedStateMachine):
         assert side.agent.post(path, body, 200)["state"] == state
         if state == one.state:
             return
-        live = [each for each in side.editions(one) if each.state == "active"]
-        for each in live if state == "active" else ():
-            each.go("disabled", each.replaced)
-        replaced = live[0].id if state == "active" and live else None
-        one.go(state, replaced)
+        if state == "active":
+            side.promote(one)
+        else:
+            one.go(state)
 
     @step(who=sides, number=picks)
     def activate_without_evidence(self, who: int, number: int) -> None:
@@ -150,6 +122,57 @@ class RuleLife(RuleBasedStateMachine):
         need(one.state == "shadow")
         body = {"rule_node_id": one.id, "state": "active"}
         side.agent.post("memory/rules/state", body, 400)
+
+    @step(who=sides, number=picks)
+    def request_promotion(self, who: int, number: int) -> None:
+        """A new request withdraws an older one."""
+        side, one = self.pick(who, number)
+        with acting(side.account):
+            if one.state != "shadow":
+                with pytest.raises(Conflict):
+                    request_promotion(side.change(one, ASKING))
+                return
+            request = request_promotion(side.change(one, ASKING))
+        side.requests[one.id] = request.pk, side.reviewed_content(one)
+
+    @step(who=sides, number=picks, person=st.sampled_from((ASKING, APPROVING)))
+    def approve_request(self, who: int, number: int, person: Actor) -> None:
+        """Another person approves what was requested, unless it has changed since."""
+        side = self.sides[who]
+        need(side.requests)
+        pk = list(side.requests)[number % len(side.requests)]
+        one, (request, content) = side.rules[pk], side.requests[pk]
+        refusal = (
+            Denied
+            if person == ASKING
+            else Conflict
+            if content != side.reviewed_content(one)
+            else None
+        )
+        with acting(side.account), pytest.raises(refusal) if refusal else nullcontext():
+            approve_request(side.change(one, person), request)
+        if not refusal:
+            del side.requests[pk]
+            side.promote(one)
+
+    @step(who=sides, number=picks)
+    def withdraw_request(self, who: int, number: int) -> None:
+        side = self.sides[who]
+        need(side.requests)
+        pk = list(side.requests)[number % len(side.requests)]
+        request, _content = side.requests.pop(pk)
+        with acting(side.account):
+            withdraw_request(side.change(side.rules[pk], APPROVING), request)
+            with pytest.raises(Conflict):
+                approve_request(side.change(side.rules[pk], APPROVING), request)
+
+    @step(who=sides, number=picks, run=st.sampled_from(("r1", "r2")), outcome=outcomes)
+    def rate(self, who: int, number: int, run: str, outcome: str) -> None:
+        side, one = self.pick(who, number)
+        status = 200 if (run, outcome) in one.outcomes else 201
+        body = {"outcome": outcome, "run_id": run}
+        side.agent.post(f"rules/{one.id}/feedback", body, status)
+        one.outcomes.add((run, outcome))
 
     @step(who=sides, number=picks)
     def roll_back(self, who: int, number: int) -> None:
@@ -200,6 +223,13 @@ class RuleLife(RuleBasedStateMachine):
             list_results = side.agent.get("rules", 200, limit=500)["rules"]
             assert {(r["id"], r["state"], r["version"], r["edition"]) for r in list_results} == {
                 (one.id, one.state, one.version, one.edition) for one in side.rules.values()
+            }
+            statistics = makers.rows(RuleStatistics, side.account)
+            counts = {str(s.rule_id): (s.positive, s.neutral, s.negative) for s in statistics}
+            assert counts == {
+                one.id: tuple(sum(each == name for _, each in one.outcomes) for name in OUTCOMES)
+                for one in side.rules.values()
+                if one.outcomes
             }
             assert side.agent.get("memory/verify")["ok"]
             call_command("fsck", account=side.account.slug, stdout=StringIO())
