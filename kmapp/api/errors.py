@@ -16,7 +16,7 @@ from django.core.exceptions import (
     SuspiciousOperation,
     ValidationError,
 )
-from django.db import InterfaceError, OperationalError, ProgrammingError
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import Http404, JsonResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -91,7 +91,11 @@ def translate_error(error: BaseException) -> Refusal | None:
         return _build_invalid(
             _list_issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
         )
-    if isinstance(error, OperationalError | InterfaceError) or _is_read_only_disk(error):
+    if (
+        isinstance(error, OperationalError | InterfaceError)
+        or _is_read_only_disk(error)
+        or _is_idle_timeout(error)
+    ):
         return _translate_database_error(error)
     return _translate_django_error(error)
 
@@ -148,6 +152,11 @@ def _is_read_only_disk(error: BaseException) -> TypeGuard[ProgrammingError]:
     """Return whether the database cannot write its files, which it reports as a privilege."""
     is_about_privileges = isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege)
     return is_about_privileges and os.strerror(errno.EROFS) in str(error.__cause__)
+
+
+def _is_idle_timeout(error: BaseException) -> TypeGuard[InternalError]:
+    """Return whether the database ended a transaction because this process paused in it."""
+    return isinstance(error.__cause__, psycopg.errors.IdleInTransactionSessionTimeout)
 
 
 def _translate_database_error(error: Exception) -> Refusal | None:

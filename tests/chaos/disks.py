@@ -147,19 +147,21 @@ def begin_wal_segment(server: Postgres) -> None:
 
     PostgreSQL stops if it cannot create the next segment.
     """
-    with psycopg.connect(server.url(database=DATABASE), autocommit=True) as superuser:
+    with connect_superuser(server) as superuser:
         superuser.execute("SELECT pg_switch_wal()")
         superuser.execute("CHECKPOINT")
 
 
-def use_up_wal_segments(server: Postgres) -> None:
+def connect_superuser(server: Postgres) -> psycopg.Connection:
+    """Connect to the database of the product. A server with a full disk may refuse connections."""
+    return psycopg.connect(server.url(database=DATABASE), autocommit=True)
+
+
+def use_up_wal_segments(superuser: psycopg.Connection) -> None:
     """Write to the log of a server whose disk is full, until it needs a segment and stops."""
     write = (
         "SELECT count(pg_logical_emit_message(false, 'chaos', repeat('x', 1000000)))"
         " FROM generate_series(1, %s)"
     )
-    with (
-        psycopg.connect(server.url(database=DATABASE), autocommit=True) as superuser,
-        pytest.raises(psycopg.OperationalError),
-    ):
+    with pytest.raises(psycopg.OperationalError):
         superuser.execute(write, [MAX_WAL_MEGABYTES])

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 from pytest_django import DjangoDbBlocker
 
 from context.actions.settings import change_settings
@@ -189,7 +189,7 @@ def have_happened(jobs: Sequence[Jobs]) -> bool:
     """
     try:
         return all(each.have_all_run() for each in jobs)
-    except OperationalError:
+    except (OperationalError, InternalError):
         connection.close()
         return False
 

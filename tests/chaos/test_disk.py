@@ -18,6 +18,7 @@ from tests.chaos.disks import (
     Disk,
     FileDisk,
     begin_wal_segment,
+    connect_superuser,
     may_mount,
     may_mount_files,
     mounted,
@@ -167,9 +168,10 @@ def test_full_database_disk_without_space_for_the_log_needs_only_a_restart_of_po
     ):
         product, account, server = parts
         pids = start(product, account, server)
-        small.fill()
-        acknowledged = write_until_refused(product)
-        use_up_wal_segments(server)
+        with connect_superuser(server) as superuser:
+            small.fill()
+            acknowledged = write_until_refused(product)
+            use_up_wal_segments(superuser)
         wait_until_postgres_ends(product, server)
         small.free()
         server.start()

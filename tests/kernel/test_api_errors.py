@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+)
 from django.http import Http404, UnreadablePostError
 from django.test import Client
 from psycopg import errors as postgres
@@ -18,7 +24,7 @@ from tests.hostile import HOSTILE, MARK, Hostile, build_body
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
 
-
+IDLE = postgres.IdleInTransactionSessionTimeout()
 READ_ONLY = 'could not extend file "base/5/16384": Read-only file system'
 
 
@@ -54,6 +60,11 @@ def _of_privileges(message: str) -> DatabaseError:
         (_of_database(postgres.QueryCanceled()), 503, "unavailable"),
         (_of_database(postgres.LockNotAvailable()), 503, "unavailable"),
         (_of_privileges(READ_ONLY), 503, "unavailable"),
+        (
+            _of_database(postgres.IdleInTransactionSessionTimeout(), InternalError),
+            503,
+            "unavailable",
+        ),
         (InterfaceError("the connection is closed"), 503, "unavailable"),
     ],
 )
@@ -78,6 +89,7 @@ def test_each_error_is_translated_to_its_status_and_body(
         RuntimeError(),
         _of_database(postgres.StatementTooComplex()),
         _of_privileges("permission denied for table accounts_account"),
+        _of_database(postgres.InFailedSqlTransaction(), InternalError),
         AssertionError(),
     ],
 )
