@@ -90,7 +90,7 @@ def verify_results(
         expect_none("memories in or visible to another account", len(strays)),
         expect_none("memories without exactly one vector", _count(there, UNREADY)),
         Finding("memories erased", f"{len(erased):,}", bool(erased)),
-        expect_none("erased memories that are there", len(ids.keys() & {*erased})),
+        expect_none("erased memories that still exist", len(ids.keys() & {*erased})),
         expect_none("vectors of erased memories", _count(there, LEFT_VECTORS)),
         expect_none("pending jobs", count_pending_jobs(there)),
         expect_none("failed jobs", _count(there, FAILED)),
@@ -122,7 +122,7 @@ def _verify_rules(there: Deployment, clients: SoakClients) -> list[Finding]:
     differences = (expected - stored) + (stored - expected)
     return [
         Finding("rules acknowledged", f"{expected.total():,}", bool(expected)),
-        expect_none("rules that differ", differences.total()),
+        expect_none("rules that differ from the acknowledged changes", differences.total()),
     ]
 
 

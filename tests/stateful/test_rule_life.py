@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.errors import Conflict, Denied
+from kmapp.errors import Conflict, Denied, DomainError
 from rules.actions.promotion_requests import (
     approve_request,
     request_promotion,
@@ -142,13 +142,11 @@ class RuleLife(RuleBasedStateMachine):
         need(side.requests)
         pk = list(side.requests)[number % len(side.requests)]
         one, (request, content) = side.rules[pk], side.requests[pk]
-        refusal = (
-            Denied
-            if person == ASKING
-            else Conflict
-            if content != side.reviewed_content(one)
-            else None
-        )
+        refusal: type[DomainError] | None = None
+        if person == ASKING:
+            refusal = Denied
+        elif content != side.reviewed_content(one):
+            refusal = Conflict
         with acting(side.account), pytest.raises(refusal) if refusal else nullcontext():
             approve_request(side.change(one, person), request)
         if not refusal:
