@@ -1,5 +1,6 @@
 """Fields of Hindsight's requests have the effect that its client documents."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -36,6 +37,18 @@ def test_metadata_of_other_clients_are_texts(agent: Client) -> None:
     [hit] = post(agent, "memories/recall", query="Does Mira drink tea?")["results"]
     assert (hit["context"], hit["document_id"]) == ("{'room': 1}", "7")
     assert hit["metadata"] == {"n": "5"}
+
+
+def test_memories_of_a_bank_are_counted_by_their_types_of_facts(agent: Client) -> None:
+    for kind in ("fact", "preference", "event", "concept"):
+        body = {"text": f"Mira and tea, a {kind}.", "kind": kind, "agent_id": "b"}
+        body["visibility"] = "user"
+        assert agent.post("/v1/memory/store", body, "application/json").status_code == 201
+    stats = agent.get(f"{BANK}/stats").json()
+    listed = agent.get(f"{BANK}/memories/list").json()["items"]
+    assert stats["total_nodes"] == len(listed) == 4
+    assert stats["nodes_by_fact_type"] == Counter(each["fact_type"] for each in listed)
+    assert stats["nodes_by_fact_type"] == {"world": 2, "experience": 1, "observation": 1}
 
 
 def test_reflection_uses_the_named_types_of_facts(
