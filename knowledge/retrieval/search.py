@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -23,7 +22,6 @@ from kmapp.search.candidate_ranking import rank_candidates
 from kmapp.search.id_array_lookup import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.query_vector import QueryVector, build_cosine_scale, load_query_vector
-from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
 from kmapp.search.scan_method_choice import restrict_to_ids
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
@@ -101,13 +99,7 @@ def search(account_id: UUID, request: KnowledgeSearch) -> KnowledgeSearchResult:
 def search_with_vector(
     account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
 ) -> list[KnowledgeSnippet]:
-    """Run the search without cache and reranker, on a replica if there is one."""
-    return run_on_replica(account_id, partial(_search_database, account_id, request, meaning))
-
-
-def _search_database(
-    account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
-) -> list[KnowledgeSnippet]:
+    """Run the search without cache and reranker, on the primary database."""
     with acting(account_id):
         runs = _select_best(request, _rank(account_id, request, meaning))
         return _set_vector_states(account_id, request, _load_snippets(account_id, runs))

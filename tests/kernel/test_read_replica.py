@@ -1,7 +1,6 @@
 """Searches on a read replica, which is a hot standby of the tests' server."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
@@ -22,7 +21,8 @@ from kmapp.runtime.processes import wait_until
 from kmapp.search import packed_array_reads, read_replica
 from kmapp.search.packed_array_cache import ArrayCache, CachedArray
 from kmapp.search.posting_packing import pack_recent
-from knowledge.retrieval import search as knowledge_search
+from knowledge.retrieval.search import KnowledgeSearch
+from knowledge.retrieval.search import search_with_vector as search_documents
 from memory.models import Viewer
 from memory.models.entries import COLLECTION
 from memory.retrieval.restore_rehearsal_queries import SampleQuery, run_questions
@@ -251,10 +251,13 @@ def test_arrays_of_both_servers_are_cached_apart(
     assert len(starts) == 2
 
 
-def test_searches_documents(tenant: Tenant) -> None:
-    account_id, request = tenant.account.pk, knowledge_search.KnowledgeSearch(query=QUERY)
-    call = partial(knowledge_search.search_with_vector, account_id, request, None)
-    assert get_outcome(call) == "replica"
+def test_searches_of_documents_and_calls_use_the_primary(tenant: Tenant) -> None:
+    before = count_outcomes()
+    tenant.agent.post("knowledge/search", {"query": QUERY}, 200)
+    body = {"messages": [{"role": "user", "content": QUERY}], "user_id": "ann"}
+    tenant.agent.post("context/assemble", body, 201)
+    search_documents(tenant.account.pk, KnowledgeSearch(query=QUERY), None)
+    assert count_outcomes() == before
 
 
 def test_doctor_compares_both_servers(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
