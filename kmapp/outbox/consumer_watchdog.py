@@ -23,7 +23,10 @@ from kmapp.outbox.broker import count_messages
 log = structlog.get_logger()
 
 CHECK_SECONDS = 5.0
-IDLE_TIMEOUT_SECONDS = 30.0  # seconds for an idle worker
+# Seconds for an idle worker. While the broker is away, Celery waits up to 30 s between two attempts
+# to connect. The last attempt that fails may end 7 s after the broker is back (2 s to connect, 5 s
+# to read), and messages count from the last check, up to 5 s before.
+IDLE_TIMEOUT_SECONDS = 45.0
 BUSY_MARGIN_SECONDS = 60.0  # seconds beyond the time limit of a task
 
 

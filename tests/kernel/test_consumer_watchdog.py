@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from celery.worker import state
+from kombu import Connection
 from pytest_django import Settings
 from redis import Redis
 
@@ -17,16 +19,16 @@ from kmapp.outbox.consumer_watchdog import ConsumerWatchdog
 from kmapp.runtime.embedded.valkey import Valkey
 
 BASE = Path(__file__).resolve().parents[2]
-CHECK_TIMES = [0, 10, 20, 30, 40]  # seconds
+CHECK_TIMES = [0, 15, 30, 45, 60]  # seconds
 
 
 @pytest.mark.parametrize(
     ("waiting", "received", "busy", "stalled_at"),
     [
-        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], 30),
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], 45),
         ([5, 5, 0, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], None),  # another worker took them
         ([5, 5, 5, 5, 5], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0], None),  # it took one
-        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0], 40),  # it was busy
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0], 60),  # it was busy
         ([0, 0, 0, 0, 0], [7, 7, 7, 7, 7], [0, 0, 0, 0, 0], None),  # nothing to do
         ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], None),  # a long task
     ],
@@ -47,6 +49,25 @@ def test_watchdog_detects_a_consumer_that_takes_no_messages(
             stalled = seconds
             break
     assert stalled == stalled_at
+
+
+def test_worker_that_waits_to_connect_again_is_not_restarted(settings: Settings) -> None:
+    """The broker is back just after a check, while the worker makes a last attempt that fails."""
+    options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    attempt = options["socket_connect_timeout"] + options["socket_timeout"]
+    parameters = signature(Connection._ensure_connection).parameters  # noqa: SLF001
+    wait = parameters["interval_max"].default  # Celery uses the default
+    now, connected_at = 0.0, attempt + wait
+    watchdog = ConsumerWatchdog(
+        count_waiting=lambda: int(now > 0),
+        count_received=lambda: int(now > connected_at),
+        is_busy=lambda: False,
+        clock=lambda: now,
+    )
+    while now <= connected_at:
+        assert not watchdog.is_stalled()
+        now += consumer_watchdog.CHECK_SECONDS
+    assert not watchdog.is_stalled()
 
 
 def test_messages_that_the_broker_refuses_to_hand_out_do_not_count(settings: Settings) -> None:
