@@ -87,6 +87,8 @@ def test_faults_of_the_schema(committed: str, acme: Account) -> None:
 
         server.execute("DELETE FROM django_migrations WHERE name = '0003_accounts_of_user'")
         assert "1 migrations are not applied: kmapp.0003" in diagnose()["migrations"]
+        [remedy] = [line.finding.remedy for line in run_checks() if line.check == "migrations"]
+        assert remedy.endswith(" migrate.")
         assert diagnose()["indexes"].startswith("WARNING not checked, because migrations failed")
         server.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('memory', '9999_x', now())"

@@ -33,7 +33,7 @@ def check_migrations() -> Iterator[DoctorFinding]:
     if pending:
         yield error(
             f"{len(pending)} migrations are not applied: {join_names(pending)}",
-            f"Run {settings.COMMAND} migrate --database owner.",
+            f"Run {settings.COMMAND} migrate.",
         )
     if unknown:
         yield error(
