@@ -24,7 +24,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
 USAGE = """\
 Usage: kmapp COMMAND [OPTIONS]
 
-kmapp is the place where an organisation keeps what its LLM agents know, and stays in charge of it.
+kmapp is a knowledge base for LLM agents that your organisation controls.
 """
 FOOTER = """
 `kmapp COMMAND --help` describes the options of a command; `kmapp help` lists Django's as well.

@@ -34,8 +34,8 @@ PARAGRAPHS = {
         "- 占位符中的摘要不足以回答用户问题"
     ),
     "en": (
-        "## Earlier tool results\n\nTool results that were kept apart stand in the conversation "
-        f"as placeholders. When the user asks for details of them, call `{TOOL}`.\n\n"
+        "## Earlier tool results\n\nThe conversation may contain placeholders of archived tool "
+        f"results. When the user asks for details of them, call `{TOOL}`.\n\n"
         "Load one when:\n- the user refers to “earlier”, “before”, “last time”\n"
         "- the user asks for a detail of an earlier answer\n"
         "- the summary in the placeholder is not enough"

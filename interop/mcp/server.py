@@ -24,9 +24,9 @@ Context = ServerRequestContext[Any, Any]
 SessionOf = Callable[[Context], NativeSession]  # the key comes from a header or the environment
 
 INSTRUCTIONS = """\
-kmapp keeps what an organisation's agents know. Search memory and knowledge before you answer, cite
-what you use, and store facts, preferences and lessons that will be useful later. Memories for the
-whole organisation are reviewed by a person before others see them."""
+kmapp is an organisation's knowledge base for its agents. Search memory and knowledge before you
+answer, cite what you use, and store facts, preferences and lessons that will be useful later.
+Memories for the whole organisation are reviewed by a person before others see them."""
 JSON = "application/json"
 PROMPT = "assemble_context"
 

@@ -59,7 +59,7 @@ def test_short_call_is_unchanged(agent: Agent) -> None:
     answer = assemble(agent, messages, tools=TOOLS[:1], sources=[])
     first, last = answer["messages"]
     assert first["role"] == "system"
-    assert first["content"].startswith("Be brief.\n\nRetrieved material stands in a <references>")
+    assert first["content"].startswith("Be brief.\n\nRetrieved material is in a <references>")
     assert last == messages[1]
     cost = answer["context_cost"]
     assert cost["estimated_tokens"].keys() == KEYS | {"memory_knowledge"}

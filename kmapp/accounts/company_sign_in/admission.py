@@ -183,7 +183,7 @@ def _apply_role(sign_in: CompanySignIn, user: User, role: Role | None) -> None:
             else:
                 remove_member(member, actor=SYSTEM, reason=REASON)
         except Conflict:
-            log.warning("role_kept", account=str(account_id), user=str(user.pk))
+            log.warning("role_change_refused", account=str(account_id), user=str(user.pk))
 
 
 def _require_identity(sign_in: CompanySignIn, user: User) -> None:
