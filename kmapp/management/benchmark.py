@@ -1,4 +1,4 @@
-"""Base of the commands that measure latency, and the sections that they generate in a page."""
+"""Base of the commands that measure latency, durations, and the sections generated in a page."""
 
 import os
 import platform
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
@@ -20,6 +21,27 @@ from kmapp.runtime.embedded import temporary_servers
 from kmapp.runtime.source_commit import describe_commit
 
 MAKE = "make bench OUT=docs/benchmarks.md"
+
+
+@dataclass
+class Times:
+    """Durations of one operation, in milliseconds."""
+
+    ms: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        began = perf_counter()
+        yield
+        self.ms.append((perf_counter() - began) * 1000)
+
+    @property
+    def p50(self) -> float:
+        return statistics.quantiles(self.ms, n=100, method="inclusive")[49]
+
+    @property
+    def p95(self) -> float:
+        return statistics.quantiles(self.ms, n=100, method="inclusive")[94]
 
 
 class BenchmarkCommand(BaseCommand):

@@ -15,10 +15,10 @@ from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.database.ids import uuid7
+from kmapp.management.benchmark import Times
 from memory.actions.proposal_findings import triage_entries
 from memory.actions.write_entries import write_batch
 from memory.benchmarks.synthetic_entries import Writer
-from memory.benchmarks.timings import Times
 from memory.models.entry_input import Batch, NewEntry
 
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://localhost/review/"}

@@ -11,7 +11,7 @@ from memory.benchmarks.query_plans import (
     capture_statements,
     load_planning_time,
 )
-from memory.benchmarks.timings import Bench
+from memory.benchmarks.search_timings import SearchBench
 from memory.models import Viewer
 from memory.retrieval.search import SearchRequest, search_with_vector
 
@@ -26,7 +26,7 @@ def measure_statements(
 
     Planning is that of a statement that is not prepared.
     """
-    bench = Bench(account)
+    bench = SearchBench(account)
     by_sender = defaultdict[str, list[PlannedStatement]](list)
     for turn, text in enumerate(bench.draw_queries(number + WARM_UP)):
         request, vector = SearchRequest(query=text, viewer=viewer), bench.draw_query_vector(text)

@@ -3,14 +3,10 @@
 from collections.abc import Mapping
 from statistics import mean
 
-from memory.benchmarks.timings import (
-    BATCH,
-    CLIENTS,
-    BenchFigures,
-    SearchTimes,
-    Times,
-    WriteTimes,
-)
+from kmapp.management.benchmark import Times
+from memory.benchmarks.search_timings import SearchTimes
+from memory.benchmarks.timings import BenchFigures
+from memory.benchmarks.write_timings import BATCH, CLIENTS, WriteTimes
 
 
 def render_section(origin: str, sizes: Mapping[int, BenchFigures]) -> str:

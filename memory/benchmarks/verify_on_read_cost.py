@@ -5,7 +5,7 @@ from functools import partial
 
 from kmapp.accounts.models import Account
 from kmapp.management.verification_cost import HEADINGS, VerificationCost, set_verification
-from memory.benchmarks.timings import VIEWERS, Bench
+from memory.benchmarks.search_timings import VIEWERS, SearchBench
 from memory.retrieval.search import SearchRequest, search_with_vector
 
 TARGET = 1.10  # of the largest ratio
@@ -15,7 +15,7 @@ def measure_verify_cost(
     account: Account, number: int, report: Callable[[str], object]
 ) -> dict[str, VerificationCost]:
     """Measure the cost for each kind of viewer with `number` queries."""
-    bench, costs = Bench(account), dict[str, VerificationCost]()
+    bench, costs = SearchBench(account), dict[str, VerificationCost]()
     for name, viewer in VIEWERS.items():
         report(f"searching: {name} …")
         cost = costs[name] = VerificationCost()
