@@ -138,7 +138,11 @@ class Sources(AgentView):
 
 
 class Source(AgentView):
-    """Return a source, or erase it permanently with its documents. Citations of them return 410."""
+    """Return a source, or erase it permanently with its documents. Citations of them return 410.
+
+    Erasing needs no `confirm_token`, because the request names one source. It needs the scope
+    `knowledge:trust` unless the source is untrusted.
+    """
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
 
@@ -156,7 +160,11 @@ class Source(AgentView):
 
 
 class Document(AgentView):
-    """Return a document, or erase all its versions permanently. Citations of them return 410."""
+    """Return a document, or erase all its versions permanently. Citations of them return 410.
+
+    Erasing needs no `confirm_token`, because the request names one document. It needs the scope
+    `knowledge:trust` unless the source of the document is untrusted.
+    """
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
 

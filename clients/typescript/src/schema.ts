@@ -400,6 +400,9 @@ export interface paths {
         /**
          * @description Return a document, or erase all its versions permanently. Citations of them return 410.
          *
+         *     Erasing needs no `confirm_token`, because the request names one document. It needs the scope
+         *     `knowledge:trust` unless the source of the document is untrusted.
+         *
          *     Needs the scope `knowledge:read`.
          */
         get: operations["knowledge_documents_id_get"];
@@ -407,6 +410,9 @@ export interface paths {
         post?: never;
         /**
          * @description Return a document, or erase all its versions permanently. Citations of them return 410.
+         *
+         *     Erasing needs no `confirm_token`, because the request names one document. It needs the scope
+         *     `knowledge:trust` unless the source of the document is untrusted.
          *
          *     Needs the scope `knowledge:write`.
          */
@@ -546,6 +552,9 @@ export interface paths {
         /**
          * @description Return a source, or erase it permanently with its documents. Citations of them return 410.
          *
+         *     Erasing needs no `confirm_token`, because the request names one source. It needs the scope
+         *     `knowledge:trust` unless the source is untrusted.
+         *
          *     Needs the scope `knowledge:read`.
          */
         get: operations["knowledge_sources_id_get"];
@@ -553,6 +562,9 @@ export interface paths {
         post?: never;
         /**
          * @description Return a source, or erase it permanently with its documents. Citations of them return 410.
+         *
+         *     Erasing needs no `confirm_token`, because the request names one source. It needs the scope
+         *     `knowledge:trust` unless the source is untrusted.
          *
          *     Needs the scope `knowledge:write`.
          */
