@@ -14,21 +14,29 @@ from kmapp.security.prompt_injection.prefiltered_patterns import (
     KeywordIndex,
     KeywordPattern,
     KeywordPatterns,
+    has_chinese,
     load_patterns,
 )
 
-KEYWORDS = [f"{first}{last}" for first in ("ab", "bc", "", "x y") for last in "abcdefghijklmn"]
+KEYWORDS = [
+    f"{first}{last}" for first in ("ab", "abc", "", "x y", "é") for last in "abcdefghijklmn忽略"
+]
+CHINESE = [
+    *("patterns_zh.toml", "patterns_zh_agents.toml"),
+    *("patterns_zh_covert.toml", "patterns_zh_deceit.toml"),
+]
 regex_parser: Any = import_module("re._parser")
 
 
-@pytest.mark.parametrize("size", [2, 3])
-@given(text=st.text(alphabet="abcdefghijklmnxy "))
-def test_index_finds_all_keywords(size: int, text: str) -> None:
-    matches = KeywordIndex(KEYWORDS, size).find(text)
+@given(text=st.text(alphabet="abcdefghijklmnxyé忽略 "))
+def test_index_finds_all_keywords(text: str) -> None:
+    matches = KeywordIndex(KEYWORDS).find(text)
     assert sorted(matches) == sorted(each for each in KEYWORDS if each in text)
-    assert KeywordIndex(KEYWORDS[:3], size).find(text) == [
-        each for each in KEYWORDS[:3] if each in text
-    ]
+    assert KeywordIndex(KEYWORDS[:3]).find(text) == [each for each in KEYWORDS[:3] if each in text]
+
+
+def test_index_accepts_any_text() -> None:
+    assert sorted(KeywordIndex(KEYWORDS).find("aba\ud800\0")) == ["a", "aba", "b"]
 
 
 def list_texts(items: Iterable[tuple[Any, Any]]) -> list[str]:
@@ -63,21 +71,21 @@ def test_weak_signals_contain_their_keywords(group: str) -> None:
         assert pattern.search(text), text
 
 
-def can_match_ascii(items: Iterable[tuple[Any, Any]]) -> bool:
-    """Return whether a parsed expression may match a text of ASCII characters."""
+def can_match_without_chinese(items: Iterable[tuple[Any, Any]]) -> bool:
+    """Return whether a parsed expression may match a text without Chinese characters."""
     for operation, value in items:
         name = str(operation)
         if name == "LITERAL":
-            possible = value < 128
+            possible = not has_chinese(chr(value))
         elif name == "BRANCH":
-            possible = any(map(can_match_ascii, value[1]))
+            possible = any(map(can_match_without_chinese, value[1]))
         elif name == "SUBPATTERN":
-            possible = can_match_ascii(value[-1])
+            possible = can_match_without_chinese(value[-1])
         elif name.endswith("_REPEAT"):
-            possible = value[0] == 0 or can_match_ascii(value[2])
+            possible = value[0] == 0 or can_match_without_chinese(value[2])
         elif name == "IN":
             firsts = [each[0] if isinstance(each, tuple) else each for _, each in value]
-            possible = not all(isinstance(first, int) and first > 127 for first in firsts)
+            possible = not all(isinstance(each, int) and has_chinese(chr(each)) for each in firsts)
         else:
             possible = True
         if not possible:
@@ -85,14 +93,16 @@ def can_match_ascii(items: Iterable[tuple[Any, Any]]) -> bool:
     return True
 
 
-def test_patterns_that_need_other_characters_match_no_ascii_text() -> None:
-    assert can_match_ascii(regex_parser.parse(r"[^你]x?|你"))
-    assert not can_match_ascii(regex_parser.parse("(?:a|你)?[你您]b"))
-    patterns = load_patterns("patterns_zh.toml")["instructions"]
-    assert len(patterns) > 40
+def test_chinese_patterns_match_no_other_text() -> None:
+    assert can_match_without_chinese(regex_parser.parse(r"[^你]x?|你"))
+    assert can_match_without_chinese(regex_parser.parse("é"))
+    assert not can_match_without_chinese(regex_parser.parse("(?:a|你)?[你您]b"))
+    patterns = [row for name in CHINESE for row in load_patterns(name)["instructions"]]
+    assert len(patterns) > 90
     for pattern in patterns:
-        assert not pattern.matches_ascii
-        assert not can_match_ascii(regex_parser.parse(pattern.expression.pattern)), pattern
+        assert pattern.is_chinese
+        parsed = regex_parser.parse(pattern.expression.pattern)
+        assert not can_match_without_chinese(parsed), pattern
 
 
 def test_patterns_are_searched_in_texts_with_their_keywords() -> None:
@@ -105,6 +115,13 @@ def test_patterns_are_searched_in_texts_with_their_keywords() -> None:
     assert index.match("7字")
     assert not index.match("7!")
     assert not index.match("word8 7!")
+
+
+def test_chinese_patterns_are_searched_in_chinese_texts_only() -> None:
+    index = KeywordPatterns([KeywordPattern(("ai",), re.compile("ai"), is_chinese=True)])
+    assert index.match("ai 助手")
+    assert not index.match("ai")
+    assert not index.match("l’ai été")
 
 
 @pytest.mark.parametrize("place", range(len(encodings.DECODERS)))

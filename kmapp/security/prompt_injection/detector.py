@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from kmapp.security.prompt_injection.chinese_signals import has_chinese_signals
 from kmapp.security.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
 from kmapp.security.prompt_injection.encodings import compute_longest_word, decode_texts
 from kmapp.security.prompt_injection.prefiltered_patterns import KeywordPatterns, load_patterns
@@ -41,11 +42,10 @@ _CHARACTER_FLAGS = {
     "tag_characters": (_TAGS,),
     "mixed_scripts": (_MIXED_SCRIPTS,),
 }
+# One file of patterns for each language, and more for Chinese.
+_LANGUAGES = ("en", "zh", "zh_agents", "zh_covert", "zh_deceit", "de", "fr", "es", "it")
 _INSTRUCTIONS = KeywordPatterns(
-    [
-        *load_patterns("patterns_en.toml")["instructions"],
-        *load_patterns("patterns_zh.toml")["instructions"],
-    ]
+    [row for each in _LANGUAGES for row in load_patterns(f"patterns_{each}.toml")["instructions"]]
 )
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # in decoded text, which findings quote
 _LETTERS = LATIN_LETTERS | SIMPLIFIED
@@ -90,12 +90,16 @@ def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
         return any(_decode_hidden_texts(folded))
     if flag in _PATTERN_FLAGS:
         matches = _PATTERN_FLAGS[flag].match(lower)
-        return matches or (flag == "instructions" and has_weak_signals(lower))
+        return matches or (flag == "instructions" and _has_signals(lower))
     if text.isascii():
         return False
     if flag == "tag_characters":
         text = _FLAG_EMOJI.sub("", text)
     return any(each.search(text) for each in _CHARACTER_FLAGS[flag])
+
+
+def _has_signals(lower: str) -> bool:
+    return has_weak_signals(lower) or has_chinese_signals(lower)
 
 
 def _decode_hidden_texts(text: str) -> Iterator[str]:

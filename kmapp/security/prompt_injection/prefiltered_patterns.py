@@ -6,20 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from sys import byteorder
 from typing import Any
 
 _REFERENCE = re.compile(r"\{([a-z_]+)(?: (\d+))?\}")
 _MIN_INDEXED = 40  # keywords; fewer are searched one by one
+_CHINESE = re.compile("[\u2e80-\u9fff\uf900-\ufaff]")
 _BY_FREQUENCY = "zqxjkvbpygfwmucldrhs nioate"  # letters of English text, the most frequent one last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as hashes take long
 class KeywordPattern:
     """An expression that cannot match a text without one of its keywords."""
 
     keywords: tuple[str, ...]
     expression: re.Pattern[str]
-    matches_ascii: bool = True  # False if every match has another character
+    is_chinese: bool = False  # True if every match has a Chinese character
 
     def search(self, text: str) -> re.Match[str] | None:
         for keyword in self.keywords:  # `any` would take twice as long
@@ -29,33 +31,45 @@ class KeywordPattern:
 
 
 class KeywordIndex:
-    """Keywords by one of their n-grams. Only those whose n-gram a text has are searched in it."""
+    """Keywords by four of their bytes. Only those whose bytes a text has are searched in it."""
 
-    def __init__(self, keywords: Sequence[str], size: int) -> None:
-        self._size = size
-        self._searched_always: list[str] = []
-        self._by_ngram: dict[tuple[str, ...], list[str]] = {}
+    def __init__(self, keywords: Sequence[str]) -> None:
+        self._short: list[str] = []
+        self._short_chinese: list[str] = []
+        self._by_bytes: dict[int, list[str]] = {}
         for keyword in keywords:
-            ngrams = list(self._ngrams_of(keyword))
-            if len(keywords) < _MIN_INDEXED or not ngrams:
-                self._searched_always.append(keyword)
+            codes = list(chain(*_cut_bytes(keyword)))
+            if len(keywords) >= _MIN_INDEXED and codes:
+                self._by_bytes.setdefault(min(codes, key=_frequency), []).append(keyword)
+            elif keyword.isascii():
+                self._short.append(keyword)
             else:
-                self._by_ngram.setdefault(min(ngrams, key=_frequency), []).append(keyword)
-        self._ngrams = frozenset(self._by_ngram)
+                self._short_chinese.append(keyword)
+        self._indexed = frozenset(self._by_bytes)
 
     def find(self, text: str) -> list[str]:
         """Return the keywords that the text contains."""
-        ngrams = self._ngrams and self._ngrams.intersection(self._ngrams_of(text))
-        indexed = chain.from_iterable(self._by_ngram[ngram] for ngram in ngrams)
-        return [keyword for keyword in chain(self._searched_always, indexed) if keyword in text]
+        keywords = self._short if text.isascii() else [*self._short, *self._short_chinese]
+        if self._indexed:
+            codes = set(chain(*map(self._indexed.intersection, _cut_bytes(text))))
+            keywords = [*keywords, *chain.from_iterable(map(self._by_bytes.__getitem__, codes))]
+        return [keyword for keyword in keywords if keyword in text]
 
-    def _ngrams_of(self, text: str) -> Iterator[tuple[str, ...]]:
-        return zip(*(text[start:] for start in range(self._size)), strict=False)
+
+def _cut_bytes(text: str) -> Iterator[memoryview]:
+    """Yield all sequences of four bytes of a text, as numbers."""
+    view = memoryview(text.encode("utf-8", "surrogatepass"))
+    for start in range(4):
+        yield view[start : start + (len(view) - start) // 4 * 4].cast("I")
 
 
-def _frequency(ngram: tuple[str, ...]) -> int:
-    """Return a number that is larger for n-grams of more frequent characters."""
-    return sum(_BY_FREQUENCY.find(character) for character in ngram)
+def _frequency(four_bytes: int) -> int:
+    """Return a number that is larger for bytes of more frequent characters."""
+    return sum(_BY_FREQUENCY.find(chr(each)) for each in four_bytes.to_bytes(4, byteorder))
+
+
+def has_chinese(text: str) -> bool:
+    return not text.isascii() and _CHINESE.search(text) is not None
 
 
 class KeywordPatterns:
@@ -67,21 +81,19 @@ class KeywordPatterns:
         for pattern in patterns:
             for keyword in pattern.keywords:
                 self._by_keyword.setdefault(keyword, []).append(pattern)
-        ascii_keywords = [each for each in self._by_keyword if each.isascii()]
-        other_keywords = [each for each in self._by_keyword if not each.isascii()]
-        self._ascii_keywords = KeywordIndex(ascii_keywords, 3)
-        self._other_keywords = KeywordIndex(other_keywords, 2)  # Chinese words are this short
+        self._index = KeywordIndex(list(self._by_keyword))
 
     def match(self, text: str) -> bool:
         """Return whether one of the expressions matches."""
-        keywords, is_ascii = self._ascii_keywords.find(text), text.isascii()
-        if not is_ascii:
-            keywords += self._other_keywords.find(text)
+        keywords = self._index.find(text)
+        if not keywords:
+            return False
+        chinese = has_chinese(text)
         candidates = {
             pattern
             for keyword in keywords
             for pattern in self._by_keyword[keyword]
-            if pattern.matches_ascii or not is_ascii
+            if chinese or not pattern.is_chinese
         }
         return any(pattern.expression.search(text) for pattern in candidates)
 
@@ -100,17 +112,17 @@ def load_patterns(name: str) -> dict[str, list[KeywordPattern]]:
     """Load the patterns of a TOML file, by flag.
 
     A line break in an expression is not part of it. `{model}` is the fragment of this name, and
-    `{gap 4}` the fragment `gap` with 4 in place of its `{n}`. With `matches_ascii = false`, no
-    expression of the file matches an ASCII text.
+    `{gap 4}` the fragment `gap` with 4 in place of its `{n}`. With `is_chinese = true`, no
+    expression of the file matches a text without Chinese characters.
     """
     table = _read_table(name)
-    fragments, matches_ascii = table.pop("fragments", {}), table.pop("matches_ascii", True)
+    fragments, is_chinese = table.pop("fragments", {}), table.pop("is_chinese", False)
     return {
         flag: [
             KeywordPattern(
                 tuple(row["keywords"]),
                 _compile_lines(row["expression"], fragments),
-                matches_ascii,
+                is_chinese,
             )
             for row in rows
         ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kmapp.security.prompt_injection.prefiltered_patterns import load_patterns
 
 _MIN_GROUPS = 3
-_MAX_LENGTH = 600  # characters; in a longer text three groups occur by chance
+_MAX_LENGTH = 240  # characters; in a longer text three groups occur by chance
 
 GROUPS = load_patterns("weak_signals.toml")
 
