@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 from django.http import QueryDict
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from kmapp.api.similar_names import find_nearest
 
 ANYWHERE = frozenset({"account_id", "tenant_id"})  # every request may name its account
 
@@ -113,10 +115,26 @@ class Typed(serializers.Serializer[Any]):
             with timezone.override(UTC):  # of times without a zone
                 values = super().to_internal_value(data)
         except ValidationError as error:
-            raise ValidationError({**too_long, **error.detail}) from error  # type: ignore[dict-item]
+            issues: Mapping[Any, Any] = error.detail  # type: ignore[assignment]
+            named = {name: _name_choices(self.fields.get(name), issues[name]) for name in issues}
+            raise ValidationError({**too_long, **named}) from error
         if too_long:
             raise ValidationError(too_long)
         return values
+
+
+def _name_choices(field: Any, issues: Any) -> Any:
+    """Return the issues of a field; those with an invalid choice also list the valid ones."""
+    if isinstance(issues, dict):
+        child = getattr(field, "child", None)
+        return {at: _name_choices(child, each) for at, each in issues.items()}
+    if not isinstance(field, serializers.ChoiceField):
+        return issues
+    choices = f"Use one of {', '.join(map(str, field.choices))}."
+    return [
+        ErrorDetail(f"{issue} {choices}", issue.code) if issue.code == "invalid_choice" else issue
+        for issue in issues
+    ]
 
 
 def _find_query_error(field: Any, value: Any) -> list[str]:
@@ -226,6 +244,11 @@ def list_accepted_names(serializer: serializers.Serializer[Any]) -> set[str]:
     return {*serializer.fields, *own, *others}
 
 
+def describe_unknown(nearest: str | None) -> str:
+    """Return the message of an unknown field, with the name that the client may have meant."""
+    return f"Unknown field. Did you mean {nearest}?" if nearest else "Unknown field."
+
+
 class Exact(Aliases):
     """Refuse unknown fields: a misspelt condition would select too much."""
 
@@ -233,7 +256,9 @@ class Exact(Aliases):
         if isinstance(data, Mapping):
             accepted = list_accepted_names(self) | ANYWHERE
             if unknown := sorted({str(name) for name in data} - accepted):
-                raise ValidationError(dict.fromkeys(unknown, "Unknown field."))
+                raise ValidationError(
+                    {name: describe_unknown(find_nearest(name, self.fields)) for name in unknown}
+                )
         return super().to_internal_value(data)
 
 

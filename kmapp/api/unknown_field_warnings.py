@@ -4,20 +4,19 @@ They are ignored, because clients of newer versions and of other products send f
 The response names them, so that a misspelt field does not go unnoticed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kmapp.api.serializers import ANYWHERE, Typed, list_accepted_names
+from kmapp.api.serializers import ANYWHERE, Typed, describe_unknown, list_accepted_names
+from kmapp.api.similar_names import find_nearest
 from kmapp.errors import Invalid
 
 STRICT_HEADER = "X-KM-Strict"
 MAX_WARNINGS = 20
 LISTS = (serializers.ListSerializer, serializers.ListField)
-SIMILARITY = 0.6  # of the nearest name, from 0 to 1
 
 
 def find_warnings(serializer: serializers.Serializer[Any], data: Any) -> list[dict[str, Any]]:
@@ -44,23 +43,10 @@ def check_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]]
     by_header = request.headers.get(STRICT_HEADER, "").lower() in ("1", "true")
     if warnings and (by_header or getattr(request.auth, "is_strict", False)):
         issues = [
-            {
-                "path": warning["path"],
-                "message": "Unknown field."
-                + (f" Did you mean {warning['nearest']}?" if warning["nearest"] else ""),
-            }
+            {"path": warning["path"], "message": describe_unknown(warning["nearest"])}
             for warning in warnings
         ]
         raise Invalid(f"Unknown field {issues[0]['path']}.", code="unknown_field", issues=issues)
-
-
-def find_nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that is most like this name, or shares a word with it."""
-    names = sorted(candidates)
-    if close := get_close_matches(name, names, n=1, cutoff=SIMILARITY):
-        return close[0]
-    words = set(name.lower().split("_"))
-    return next((each for each in names if words & set(each.split("_")) - {"id"}), None)
 
 
 def _unknown_fields(

@@ -92,3 +92,31 @@ def test_integers_of_queries_are_read(number: int) -> None:
     serializer = Sizes(data=QueryDict(f"limit={number}"))
     serializer.is_valid(raise_exception=True)
     assert serializer.validated_data == {"limit": number}
+
+
+class Colours(Typed):
+    """Choices as a value, in a list and in a mapping."""
+
+    colour = serializers.ChoiceField(["red", "green"], required=False)
+    colours = OneOrMore(child=serializers.ChoiceField(["red", "green"]), required=False)
+    groups = serializers.DictField(child=serializers.ChoiceField(["red"]), required=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "choices"),
+    [
+        ({"colour": "blue"}, ["colour"], "red, green"),
+        ({"colours": ["red", "blue"]}, ["colours", 1], "red, green"),
+        ({"groups": {"a": "blue"}}, ["groups", "a"], "red"),
+    ],
+)
+def test_invalid_choice_lists_the_valid_ones(
+    data: Any, path: list[str | int], choices: str
+) -> None:
+    serializer = Colours(data=data)
+    assert not serializer.is_valid()
+    issues: Any = serializer.errors
+    for name in path:
+        issues = issues[name]
+    assert issues == [f'"blue" is not a valid choice. Use one of {choices}.']
+    assert issues[0].code == "invalid_choice"

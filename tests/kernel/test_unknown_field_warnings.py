@@ -65,6 +65,19 @@ def test_unknown_field_suggests_the_nearest_field(agent: Client, subtests: pytes
     assert len(post(agent, "/v1/memory/search", many)["warnings"]) == 20
 
 
+def test_refused_field_suggests_the_nearest_field(agent: Client) -> None:
+    """Endpoints that forget and erase refuse unknown fields without the strict mode too."""
+    for path, unknown, nearest in (
+        ("/v1/memory/forget", "ids", "id"),
+        ("/v1/memory/erase", "writen_before", "written_before"),
+    ):
+        [issue] = post(agent, path, {unknown: ["x"]}, 400)["issues"]
+        assert issue["path"] == unknown
+        assert issue["message"] == f"Unknown field. Did you mean {nearest}?"
+    [issue] = post(agent, "/v1/memory/forget", {"zzz": 1}, 400)["issues"]
+    assert issue["message"] == "Unknown field."
+
+
 def test_aliases_accounts_and_fields_of_other_apps_are_known(agent: Client) -> None:
     node = {"content": "Tea at nine.", "type": "fact", "slots": {"anything": 1}}
     rule = {"type": "rule", "title": "r", "slots": {"if": {}, "then": {}, "priority": 1}}
