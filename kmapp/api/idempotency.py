@@ -36,6 +36,7 @@ HEADER = "Idempotency-Key"
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 RETENTION = timedelta(hours=24)
 LEASE = timedelta(seconds=60)
+MOST_REQUESTS = timedelta(seconds=2)  # within which most requests finish
 ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
 UNIQUE = ("account", "key_id", "idempotency_key")
 State = IdempotentRequest.State
@@ -152,8 +153,19 @@ def _find_stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse
         return answer
     left = (row.lease_until - now).total_seconds()
     if 0 < left <= 2 * LEASE.total_seconds():  # more only if the clock went back since
-        raise InFlight("The first request with this key is still running.", retry_after=left)
+        raise InFlight(
+            "The first request with this key is still running.", retry_after=_choose_delay(left)
+        )
     return None
+
+
+def _choose_delay(left: float) -> float:
+    """Return after how many seconds a repetition may succeed; `left` of the lease remain.
+
+    At first it is likely to find the stored response soon. Later the first request may have died,
+    and then a repetition succeeds only when the lease has expired.
+    """
+    return 1 if LEASE.total_seconds() - left < MOST_REQUESTS.total_seconds() else left
 
 
 def run_once(
