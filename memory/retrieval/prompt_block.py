@@ -72,6 +72,9 @@ def build_prompt_block(
         max_tokens=max_tokens,
         count=token_counter.count_tokens,
     )
+    places = set(built.places)
+    if omitted := [hit for place, hit in enumerate(hits) if place not in places]:
+        decisions.append(_describe_omitted(omitted, len(hits)))
     return PromptBlock(
         text=built.text,
         hits=[hits[place] for place in built.places],
@@ -79,6 +82,16 @@ def build_prompt_block(
         tokens=built.tokens,
         decisions=decisions,
     )
+
+
+def _describe_omitted(omitted: Sequence[Hit], matches: int) -> dict[str, Any]:
+    return {
+        "code": "km_token_budget",
+        "message": f"{len(omitted)} of {matches} memories are not in the text: they exceed the "
+        "token budget, or a better memory contains them.",
+        "omitted": len(omitted),
+        "relevance": max(hit.relevance for hit in omitted),
+    }
 
 
 def _build_block_entry(entry: MemoryEntry) -> BlockEntry:

@@ -148,6 +148,17 @@ def test_prompt_block_respects_its_token_budget(filled: Agent) -> None:
     assert 0 < len(new["memories"]) < 3
 
 
+def test_memories_that_exceed_the_token_budget_are_reported(filled: Agent) -> None:
+    query = {"query": "Lisbon trip Aurora cook", "user_id": "u"}
+    whole = filled.post("memory/inject", {**query, "token_budget": 1_000})
+    assert "km_token_budget" not in {each["code"] for each in whole["decisions"]}
+    empty = filled.post("memory/inject", {**query, "token_budget": 1})
+    assert (empty["memories"], empty["has_relevant"]) == ([], False)
+    [decision] = [each for each in empty["decisions"] if each["code"] == "km_token_budget"]
+    assert decision["omitted"] == len(whole["memories"])
+    assert decision["relevance"] == max(each["relevance"] for each in whole["memories"])
+
+
 def test_token_budget_alone_limits_the_number_of_memories(agent: Agent) -> None:
     nodes = [{"text": f"The ferry number {i} leaves at {i}.", "user_id": "u"} for i in range(9)]
     agent.post("memory/write", {"nodes": nodes}, 201)
