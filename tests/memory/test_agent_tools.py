@@ -9,7 +9,9 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -127,11 +129,14 @@ def test_documented_loop_recalls_the_previous_task(
             assert current_memories(acme) == {"Mira eats no meat": "preference"}
             loop["work"]("What meat does Mira eat?", user_id="mira")
             loop["work"]("What meat does Bob eat?", user_id="bob")
+            assert loop["work"]("Translate this. " + "word " * 12_000, user_id="zed") == result
         finally:
             loop["kmapp"].close()
             loop["model"].close()
         query = [each for each in chat.seen if "messages" in each and "response_format" not in each]
-    first, second, other = (json.dumps(each["messages"]) for each in query)
+        with acting(acme.pk):
+            assert IdempotentRequest.objects.of(acme.pk).count() == len(query)
+    first, second, other, _ = (json.dumps(each["messages"]) for each in query)
     assert "Mira eats no meat" in second
     assert "Mira eats no meat" not in first
     assert "Mira eats no meat" not in other
