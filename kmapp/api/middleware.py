@@ -33,6 +33,10 @@ READ_SIZE = 64 * 1024
 # Bytes of a refused body that are still read, so that the client gets the response before the
 # connection is closed.
 MAX_DISCARDED_BYTES = 256 * 1024 * 1024
+TOO_LARGE = (
+    "The request body is larger than {limit:,} bytes. Send less at a time, or ask the operator "
+    "to raise MAX_BODY_BYTES."
+)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -129,7 +133,7 @@ def _read_or_refuse(request: WSGIRequest) -> Refusal | None:
             skip_body(request)
     except (OSError, ParseException):  # interrupted, or chunks are malformed
         return build_refusal(400, "The request body did not arrive whole.")
-    return build_refusal(413, f"The request body is larger than {limit} bytes.")
+    return build_refusal(413, TOO_LARGE.format(limit=limit))
 
 
 def get_content_length(request: HttpRequest) -> int:

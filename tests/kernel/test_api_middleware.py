@@ -49,6 +49,8 @@ def test_body_over_the_limit_returns_413(agent: Client, settings: Any) -> None:
     answer = agent.generic("POST", "/v1/notes", fits + " ", "application/json")
     assert answer.status_code == 413
     assert answer.json()["error"] == "too_large"
+    assert f"{LIMIT:,} bytes" in answer.json()["message"]
+    assert "MAX_BODY_BYTES" in answer.json()["message"]
 
 
 @pytest.mark.django_db
