@@ -18,6 +18,7 @@ from django.core.exceptions import (
 )
 from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import Http404, JsonResponse, UnreadablePostError
+from django.urls import Resolver404
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -34,6 +35,10 @@ RETRY_AFTER = 2  # seconds, when the database is too busy or away
 CHALLENGE = 'Bearer realm="kmapp"'
 UNREADABLE = "The request is not valid JSON or not valid for this endpoint."
 NOT_JSON = "Send the body as JSON, with the header `Content-Type: application/json`."
+NO_ENDPOINT = (
+    "Not found: no endpoint has this path. Check it, and the IDs in it; "
+    "/v1/docs lists all endpoints."
+)
 CODES = {
     400: "invalid_request",
     401: "unauthorized",
@@ -172,6 +177,8 @@ def _translate_database_error(error: Exception) -> Refusal | None:
 
 
 def _translate_django_error(error: BaseException) -> Refusal | None:
+    if isinstance(error, Resolver404):
+        return build_refusal(404, NO_ENDPOINT)
     if isinstance(error, Http404):
         return build_refusal(404, "Not found.")
     if isinstance(error, PermissionDenied):

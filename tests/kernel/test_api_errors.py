@@ -17,7 +17,7 @@ from psycopg import errors as postgres
 from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 
-from kmapp.api.errors import translate_error
+from kmapp.api.errors import NO_ENDPOINT, translate_error
 from kmapp.errors import Conflict, OverBudget
 from tests.hostile import HOSTILE, MARK, Hostile, build_body
 
@@ -146,6 +146,7 @@ def test_unknown_path_or_host_returns_json(client: Client, settings: Any) -> Non
     for path in ("/v1/nothing", "/v1", "/v1/", "/v1/a/b/c//", "/health/x"):
         answer = client.get(path)
         assert (answer.status_code, answer.json().keys()) == (404, SHAPE), path
+        assert answer.json()["message"] == NO_ENDPOINT
     settings.ALLOWED_HOSTS = ["kmapp.test"]
     answer = client.get("/v1/nothing/", headers={"Host": "evil.test"})
     assert (answer.status_code, answer.json().keys()) == (400, SHAPE)
