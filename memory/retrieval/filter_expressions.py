@@ -91,9 +91,7 @@ class _FilterParser:
     def _parse_field(self, name: str, clause: Any, path: str) -> Q:
         field = FILTER_FIELDS.get(name)
         if field is None:
-            raise _build_refusal(
-                path, f"is not a filterable field; use one of {', '.join(sorted(FILTER_FIELDS))}"
-            )
+            raise _build_refusal(path, _describe_unknown(name))
         if field.kind == "json":
             return self._parse_metadata(clause, path)
         condition = Q()
@@ -118,6 +116,13 @@ class _FilterParser:
             raise _build_refusal(path, f"exceeds the limit of {MAX_CONDITIONS} conditions")
 
 
+def _describe_unknown(name: str) -> str:
+    first, _, key = name.partition(".")
+    if key and first in FILTER_FIELDS and FILTER_FIELDS[first].kind == "json":
+        return f'is not a filterable field; send {{"{first}": {{"{key}": …}}}}'
+    return f"is not a filterable field; use one of {', '.join(sorted(FILTER_FIELDS))}"
+
+
 def _list_operations(clause: Any) -> list[tuple[str, Any]]:
     """Return the operations on a field; a plain value means equality."""
     if isinstance(clause, Mapping) and clause and OPERATORS.issuperset(clause):
@@ -132,7 +137,7 @@ _TEXT_OPERATORS = {"contains", "icontains"}
 
 
 def _build_refusal(path: str, message: str) -> Invalid:
-    return Invalid("This filter is not understood.", issues=[{"path": path, "message": message}])
+    return Invalid(f"{path}: {message}", issues=[{"path": path, "message": message}])
 
 
 def _parse_string(value: Any) -> str:

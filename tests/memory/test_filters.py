@@ -136,7 +136,15 @@ def nested(depth: int) -> Any:
 def test_rejects_invalid_filters_with_their_path(filters: Any, path: str) -> None:
     with pytest.raises(Invalid) as refused:
         parse_filter(filters)
-    assert refused.value.issues[0]["path"] == path
+    [issue] = refused.value.issues
+    assert issue["path"] == path
+    assert str(refused.value) == f"{path}: {issue['message']}"
+
+
+def test_key_of_metadata_in_a_field_name_is_explained() -> None:
+    with pytest.raises(Invalid) as refused:
+        parse_filter({"metadata.day": "monday"})
+    assert str(refused.value).endswith('send {"metadata": {"day": …}}')
 
 
 def test_times_without_a_zone_are_in_utc(agent: Agent) -> None:
