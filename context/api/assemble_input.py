@@ -112,7 +112,10 @@ class AssembleInput(MessagesInput):
         """Reject a reserve that leaves nothing of the context window."""
         if attrs["reserve"] >= attrs["window"]:
             raise serializers.ValidationError(
-                {"reserved_output_tokens": "leaves nothing of the context window"}
+                {
+                    "reserved_output_tokens": f"{attrs['reserve']:,} tokens leave nothing of the "
+                    f"context window of {attrs['window']:,}. Send fewer."
+                }
             )
         return attrs
 

@@ -1,7 +1,7 @@
 """Request serializers of context."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -160,8 +160,17 @@ class MessagesField(serializers.ListField):
         try:
             check_messages(data)
         except InvalidMessages as error:
-            raise serializers.ValidationError(str(error)) from error
+            raise serializers.ValidationError(_nest(error)) from error
         return data
+
+
+def _nest(error: InvalidMessages) -> dict[str, Any]:
+    """Return the error at its path below the field."""
+    place, _, reason = str(error).partition(": ")
+    nested: Any = [reason]
+    for name in reversed(place.split(".")[1:]):
+        nested = {name: nested}
+    return cast("dict[str, Any]", nested)
 
 
 class MessagesInput(Conversation):

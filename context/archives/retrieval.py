@@ -67,7 +67,7 @@ def searchable_archives(account_id: UUID, within: ArchiveScope, *, across: bool)
         return rows.in_scope(within)
     if not ContextSettings.objects.get_or_default(account_id).across_conversations:
         raise Denied(
-            "This account does not allow searches across conversations.",
+            "This account does not allow searches across conversations. Send a conversation_id.",
             code="across_conversations_off",
         )
     shared = rows.in_scope(replace(within, conversation_id="", thread_id=""))

@@ -115,7 +115,7 @@ def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> N
     wide = {"query": "kiln degrees", "across": True}
     agent.post("tool-results/search", wide, 403)
     agent.post("tool-results/search", {"query": "kiln"}, 400)
-    agent.get("tool-results", 403)
+    assert "conversation_id" in agent.get("tool-results", 403)["message"]
     agent.get(f"tool-results/{other}", 404, conversation_id="c1")
     configure(acme, across_conversations=True)
     results = agent.post("tool-results/search", wide)

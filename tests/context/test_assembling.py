@@ -285,6 +285,9 @@ def test_rejects_invalid_requests(agent: Agent) -> None:
     for more in INVALID:
         body = {"messages": [{"role": "user", "content": "Hello."}], **more}
         assert agent.post("context/assemble", body, 400)["issues"], more
+    body = {"messages": [{"role": "user", "content": "Hello."}], "context_window_tokens": 4_000}
+    message = agent.post("context/assemble", body, 400)["message"]
+    assert "4,096 tokens leave nothing of the context window of 4,000" in message, "by default"
 
 
 def test_message_like_tool_is_accepted(agent: Agent) -> None:

@@ -224,7 +224,8 @@ def test_unknown_result_is_missing(agent: Agent) -> None:
 
 def test_rejects_invalid_messages(agent: Agent) -> None:
     refused = agent.post("context/prepare", {"messages": [{"role": "robot"}]}, 400)
-    assert "messages.0.role" in str(refused["issues"])
+    assert refused["issues"][0]["path"] == "messages.0.role"
+    assert refused["message"].startswith("messages.0.role: is not one of assistant, ")
     agent.post("context/restore", {"messages": "all"}, 400)
     agent.post("context/restore", {}, 400)
 
