@@ -92,9 +92,12 @@ class McpServer:
         arguments = {
             name: value for name, value in (params.arguments or {}).items() if value is not None
         }
-        unknown = sorted(arguments.keys() - tool.required.keys() - tool.optional.keys())
-        if unknown:
-            return _tool_error(f"Unknown arguments: {', '.join(unknown)}.")
+        accepted = [*tool.required, *tool.optional]
+        if unknown := sorted(arguments.keys() - set(accepted)):
+            return _tool_error(
+                f"Unknown arguments: {', '.join(unknown)}. "
+                f"This tool has the arguments {', '.join(accepted)}."
+            )
         try:
             response = await self.session_of(context).call(
                 "POST", tool.path, arguments, context.session.report_progress

@@ -76,7 +76,11 @@ def check_session(seen: dict[str, Any]) -> None:
     assert (seen["knowledge"], seen["rules"]) == ([], 0)
     assert seen["selected"] == ["bash", "search"]
     assert seen["forgotten"] == "forgotten"
-    assert seen["errors"]["bad_argument"] == [True, "Unknown arguments: colour."]
+    failed, message = seen["errors"]["bad_argument"]
+    start = "Unknown arguments: colour. This tool has the arguments query, "
+    assert failed is True
+    assert message.startswith(start)
+    assert "user_id" in message
     assert "not_found" in seen["errors"]["missing"][1]
     assert "text" in seen["errors"]["blank"][1]
     assert "no resource" in seen["errors"]["resource"][1]
