@@ -180,14 +180,13 @@ class Get(AgentView):
         data = parse(Cited, request)
         with acting(self.account):
             if at := data.get("as_of"):
-                past = get_past_entry(self.request.auth, data, at)
-                return Response(serialize.serialize_entry(past))
-            entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
+                entry = get_past_entry(self.request.auth, data, at)
+                vector = {"embedding_status": "NONE", "embedding_ready_at": None}  # of the present
+            else:
+                entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
+                vector = {"embedding_status": entry.embedding_state}
             output = serialize.serialize_entry_as(
-                MemoryWithVector,
-                entry,
-                embedding_status=entry.embedding_state,
-                embedding_model=active_model().name,
+                MemoryWithVector, entry, embedding_model=active_model().name, **vector
             )
         return Response(output)
 

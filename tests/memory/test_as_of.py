@@ -142,7 +142,9 @@ def test_as_of_hides_forgotten_memories(agent: Agent, acme: Account) -> None:
     for endpoint, body in (("list", {}), ("search", {"query": "vault code"})):
         result = other.post(f"memory/{endpoint}", {**body, "user_id": "u", "as_of": at})["results"]
         assert result == [], endpoint
-    agent.post("memory/get", {"id": stored["id"], "as_of": at})  # an admin key sees it all
+    past = agent.post("memory/get", {"id": stored["id"], "as_of": at})  # an admin key sees it all
+    assert past.keys() == agent.post("memory/get", {"id": stored["id"]}).keys()
+    assert past["embedding_status"] == "NONE"
 
 
 def test_as_of_hides_other_users_memories(agent: Agent, acme: Account) -> None:
