@@ -146,7 +146,8 @@ def write_within_commit(
 
 def _used_ids_error() -> Conflict:
     return Conflict(
-        "Other requests keep writing the same client_ids. Try again, or use other ones."
+        "An id of this request is in use, or other requests keep writing the same client_ids. "
+        "Send other ones."
     )
 
 

@@ -180,6 +180,9 @@ def test_cannot_take_an_id_of_another_account(agent: Agent, rival: Account) -> N
     refused = agent.post("memory/store", {"text": "Mine.", "id": in_use}, 400)
     assert refused["issues"][0]["path"] == "nodes.0.id"
     agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
+    theirs = makers.agent(rival).post("memory/store", {"text": "Theirs."}, 201)["id"]
+    refused = agent.post("memory/store", {"text": "Mine.", "id": theirs}, 409)
+    assert refused["message"].startswith("An id of this request is in use")
 
 
 TRAIN = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
