@@ -105,6 +105,11 @@ def test_errors_are_exceptions_with_code_and_issues(client: Client, site: str) -
     with pytest.raises(InvalidRequest) as invalid:
         client.search("")
     assert invalid.value.issues[0]["path"] == "query"
+    with pytest.raises(InvalidRequest) as half_a_character:
+        client.store("Tea \ud83c", user_id="mira")
+    assert half_a_character.value.issues == [
+        {"path": "text", "message": "contains a lone surrogate"}
+    ]
     with Client(site, "km_00000000_nothing") as other, pytest.raises(Unauthorized):
         other.search("x")
 

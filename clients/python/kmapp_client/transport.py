@@ -1,5 +1,6 @@
 """Sending: headers, idempotency keys, retries and errors, for both clients."""
 
+import json
 import random
 import re
 import uuid
@@ -61,8 +62,23 @@ def request_arguments(call: Call[Any]) -> dict[str, Any]:
     Each POST has a key. Endpoints that only read ignore it.
     """
     headers = {"Idempotency-Key": str(uuid.uuid4())} if call.method == "POST" else {}
-    body = {"json": call.body} if call.body is not None else {}
-    return {"method": call.method, "url": call.path, "headers": headers, **body}
+    arguments = {"method": call.method, "url": call.path, "headers": headers}
+    if call.body is None:
+        return arguments
+    headers["Content-Type"] = "application/json"
+    return {**arguments, "content": _encode(call.body)}
+
+
+def _encode(body: Any) -> bytes:
+    """Return JSON in UTF-8, or in ASCII if it has half a character, which UTF-8 cannot express.
+
+    The server refuses such a text and names its field.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(body, allow_nan=False).encode()
 
 
 def read_response(call: Call[T], response: httpx.Response) -> T:
