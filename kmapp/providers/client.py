@@ -105,8 +105,8 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
 @cache
 def _get_client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
     """Return this process's client; `pid` is in the key because connections belong to a loop."""
-    # On this machine: no proxy, and a new connection for each call, which costs little. A reused one
-    # may end at a server that has restarted, and nothing is retried here.
+    # On this machine: no proxy, and a new connection for each call, which costs little. A reused
+    # one may end at a server that has restarted, and nothing is retried here.
     local: dict[str, Any] = {}
     if _is_loopback(base_url):
         local = {"trust_env": False, "headers": {"Connection": "close"}}
