@@ -34,7 +34,7 @@ COMPONENT_NAMES: dict[type, str] = {}
 
 
 class FieldWarning(TypedDict):
-    """A field of the request that the endpoint does not know, and the nearest known name."""
+    """A field of the request that was ignored, and the nearest known name if it is unknown."""
 
     code: str
     path: str
@@ -43,7 +43,7 @@ class FieldWarning(TypedDict):
 
 
 class ParsedAnswer(TypedDict):
-    """A response to a request whose unknown fields were ignored."""
+    """A response to a request with ignored fields."""
 
     warnings: NotRequired[list[FieldWarning]]  # set by AgentView
 

@@ -23,9 +23,9 @@ from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
 from kmapp.api.errors import RETRY_AFTER
+from kmapp.api.field_warnings import check_ignored_fields, find_warnings
 from kmapp.api.object_uris import choose_scheme, is_from_aionis
 from kmapp.api.throttles import Budget, client_address, count_request
-from kmapp.api.unknown_field_warnings import check_unknown_fields, find_warnings
 from kmapp.api.variant_header import get_requested_variant
 from kmapp.database.ids import parse_uuid
 from kmapp.errors import Conflict, Denied, DomainError, Unavailable
@@ -76,7 +76,7 @@ class AgentView(APIView):
     requested_variant: Variant | None = None  # the variant that the request names
     budget: Budget | None = None
     claim: idempotency.KeyClaim | None = None
-    warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
+    warnings: Sequence[Mapping[str, Any]] = ()  # about ignored fields of the request
     withheld: WithheldResults  # rows that differ from the ledger
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -165,7 +165,7 @@ class AgentView(APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
-        """Add headers, warnings about unknown fields, and the number of withheld results."""
+        """Add headers, warnings about ignored fields, and the number of withheld results."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault(VARIANT_HEADER, self.variant.name)
         if self.withheld.results:
@@ -178,7 +178,7 @@ class AgentView(APIView):
         return response
 
     def _build_body(self, response: Response) -> Any:
-        """Return the data with warnings about unknown fields, and the number of withheld results.
+        """Return the data with warnings about ignored fields, and the number of withheld results.
 
         The response itself keeps its data, because it may be stored before it is finalized.
         """
@@ -209,13 +209,13 @@ class AgentView(APIView):
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:
     """Return the validated body, or the query of a GET.
 
-    Unknown fields become warnings of the response; a request with the strict header is refused.
+    Ignored fields become warnings of the response; a request with the strict header is refused.
     """
     data = request.query_params if request.method in ("GET", "HEAD") else request.data
     serializer = serializer_class(data=data, context={"request": request})
     serializer.is_valid(raise_exception=True)
     warnings = find_warnings(serializer, data)
-    check_unknown_fields(request, warnings)
+    check_ignored_fields(request, warnings)
     view = (request.parser_context or {}).get("view")
     if isinstance(view, AgentView):
         view.warnings = warnings

@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.typed_dict_schemas import serialize_as
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Denied, NotFound
+from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
@@ -47,6 +47,12 @@ class Ingest(AgentView):
     @extend_schema(request=IngestInput, responses={200: IngestAnswer, 201: IngestAnswer})
     def post(self, request: Request) -> Response:
         data = parse(IngestInput, request)
+        if self.warnings and not (data["documents"] or data["remove"] or data["complete"]):
+            # The document is probably in a field that is ignored: this would only create a source.
+            raise Invalid(
+                f"Send documents, or refs to remove. {self.warnings[0]['message']}",
+                issues=[{"path": "documents", "message": "Send at least one document."}],
+            )
         deliveries = [build_delivery(each) for each in data["documents"]]
         check_addresses(deliveries)
         source_input = NewSource(**data["source"])

@@ -157,6 +157,14 @@ def test_rejects_invalid_documents(agent: Agent) -> None:
         assert agent.post("knowledge/ingest", body, 400)["message"], documents
 
 
+def test_rejects_a_document_outside_of_the_documents(agent: Agent) -> None:
+    body = {"source": "files", "path": "a.md", "text": "Tea."}
+    refusal = agent.post("knowledge/ingest", body, 400)
+    assert refusal["issues"][0]["path"] == "documents"
+    assert "does not know path" in refusal["message"]
+    assert agent.get("knowledge/sources")["sources"] == []
+
+
 def test_large_file_is_delivered_in_pieces() -> None:
     large = DeliveredFile.of("a.md", b"a" * (2**20 + 1))
     assert [len(piece) for piece in large.pieces] == [2**20, 1]

@@ -2656,7 +2656,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
-        /** @description A field of the request that the endpoint does not know, and the nearest known name. */
+        /** @description A field of the request that was ignored, and the nearest known name if it is unknown. */
         FieldWarning: {
             code: string;
             path: string;

@@ -1,4 +1,4 @@
-"""Unknown fields of requests cause warnings in the response, or a refusal in strict mode."""
+"""Ignored fields of requests cause warnings in the response, or a refusal in strict mode."""
 
 from typing import Any
 
@@ -115,3 +115,36 @@ def test_a_strict_key_refuses_unknown_fields(acme: Account) -> None:
     assert refused["error"] == "unknown_field"
     assert "warnings" not in post(client, "/v1/memory/search", {"query": "tea", "limit": 3})
     post(client, "/v1/memory/store", {"text": "Tea."}, 403)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        ("/v1/memory/store", {"text": "Tea.", "user_id": ""}, "user_id"),
+        ("/v1/memory/search", {"query": "tea", "user_id": " "}, "user_id"),
+        (
+            "/v1/memory/write",
+            {"input_text": "x", "nodes": [{"text": "Tea.", "user_id": ""}]},
+            "nodes.0.user_id",
+        ),
+    ],
+)
+def test_empty_user_id_causes_a_warning(
+    agent: Client, path: str, body: Body, expected: str
+) -> None:
+    answer = agent.post(path, body, "application/json")
+    assert answer.status_code in (200, 201), answer.content
+    [warning] = answer.json()["warnings"]
+    assert (warning["code"], warning["path"], warning["nearest"]) == ("empty_id", expected, None)
+    assert warning["message"] == "user_id is empty; it was ignored, as if this were about no user."
+    refused = post(agent, path, body, 400, **{"X-KM-Strict": "true"})
+    assert refused["error"] == "empty_id"
+    assert refused["message"] == f"Empty field {expected}."
+    assert refused["issues"] == [
+        {"path": expected, "message": "Empty. Send the ID, or omit the field."}
+    ]
+
+
+def test_user_id_without_a_value_causes_no_warning(agent: Client) -> None:
+    for body in ({"query": "tea"}, {"query": "tea", "user_id": None}):
+        assert "warnings" not in post(agent, "/v1/memory/search", body)
