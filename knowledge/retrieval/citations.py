@@ -155,7 +155,7 @@ def find_gone_error(account_id: UUID, document_id: UUID) -> Gone | None:
     if tombstone is None:
         return None
     return Gone(
-        f"This document was erased in commit {tombstone.commit.seq}.",
+        f"This was erased in commit {tombstone.commit.seq}.",
         code="erased",
         details={
             "commit_id": str(tombstone.commit_id),

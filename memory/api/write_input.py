@@ -122,7 +122,12 @@ class EntryInput(OwnerIds):
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require a run for conversation visibility."""
+        """Require a text, a period of validity, and the owner that the visibility names."""
+        if not attrs["text"].strip():
+            raise serializers.ValidationError({"text": "This text has only spaces."})
+        start, end = attrs.get("valid_from"), attrs.get("valid_to")
+        if start and end and start >= end:
+            raise serializers.ValidationError({"valid_to": "Send a time after valid_from."})
         visibility, run = attrs.get("visibility"), attrs.get("run_id")
         if visibility == MemoryEntry.Visibility.CONVERSATION and not run:
             raise serializers.ValidationError(

@@ -116,6 +116,15 @@ def test_memory_for_a_user_needs_no_review(agent: Agent) -> None:
     assert [node["status"] for node in written["nodes"]] == ["active"] * 3
 
 
+def test_rejects_a_blank_text_and_a_period_that_ends_before_it_begins(agent: Agent) -> None:
+    times = {"valid_from": "2026-03-02T00:00:00Z", "valid_to": "2026-03-01T00:00:00Z"}
+    for field, values in {"text": {"text": " \n "}, "valid_to": {"text": "Tea.", **times}}.items():
+        [issue] = agent.post("memory/store", values, 400)["issues"]
+        assert issue["path"] == field
+        body = {"input_text": "a talk", "nodes": [values]}
+        assert agent.post("memory/write", body, 400)["issues"][0]["path"] == f"nodes.0.{field}"
+
+
 def test_rejects_a_memory_of_another_account(agent: Agent) -> None:
     for body in (
         {"nodes": [NODE], "account_id": "rival"},
