@@ -239,21 +239,36 @@
 
   // --- When the focused row is swapped away, the row now in its place takes the focus -------------------------
   // In a list that opens what it points at, the focus goes from the open row to the one that is open now, because
-  // keys act on the row with the focus.
+  // keys act on the row with the focus. What opens is brought into view, and takes the focus of a form that closed.
 
   let place = -1;
   let openBefore = ""; // the id of the open link, if its row has the focus
+  let formBefore = null; // the form with the focus, which the next swap may remove
+  let partBefore = ""; // the id of what is open
   const rows = () => [...document.querySelectorAll("[data-row]")];
+  const openPart = () => document.querySelector("[data-opened]");
   const openLink = () => document.querySelector("[data-opens] [aria-current]");
   document.addEventListener("htmx:beforeSwap", () => {
     const row = document.activeElement?.closest("[data-row]");
     place = rows().indexOf(row);
     openBefore = row?.contains(openLink()) ? openLink().id : "";
+    formBefore = document.activeElement?.closest("form[data-asks]");
+    partBefore = openPart()?.dataset.opened ?? "";
   });
-  document.addEventListener("htmx:afterSettle", () => (place = -1)); // the focused row is still there
+  document.addEventListener("htmx:afterSettle", () => {
+    place = -1; // the focused row is still there
+    const part = openPart();
+    const top = part?.getBoundingClientRect().top ?? 0;
+    const isElsewhere = top < 0 || top > window.innerHeight * 0.75;
+    if (part && partBefore && part.dataset.opened !== partBefore && isElsewhere) part.scrollIntoView();
+  });
   new MutationObserver(() => {
     const open = openLink();
     const { activeElement } = document;
+    if (formBefore && !formBefore.isConnected && open && activeElement === body) {
+      open.focus({ preventScroll: true });
+      formBefore = null;
+    }
     const isOvertaken = openBefore && open && open.id !== openBefore;
     if (isOvertaken && (activeElement === body || activeElement?.closest("[data-opens]"))) {
       open.focus();

@@ -1,0 +1,50 @@
+"""What a reviewer sees and where the focus is after the queue or its evidence has changed."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kmapp.accounts.models import Account, User
+from tests.web.browser import Visitor
+from tests.web.proposals import propose
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
+
+PHONE = {"width": 390, "height": 800}
+
+
+@pytest.fixture
+def desk(visitor: Visitor, alice: User) -> Visitor:
+    visitor.sign_in(alice)
+    return visitor
+
+
+def opened(page: Page, text: str) -> None:
+    expect(page.locator(".proposal-text")).to_have_text(text)
+    page.wait_for_load_state()
+
+
+def test_focus_returns_to_the_queue_after_a_correction(desk: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = desk.page
+    desk.go("/review/")
+    opened(page, "First words.")
+    page.keyboard.press("e")
+    page.get_by_label("Text").fill("Better words.")
+    page.keyboard.press("Control+Enter")
+    opened(page, "Better words.")
+    expect(page.locator("[data-opens] a:focus")).to_contain_text("Better words.")
+    page.keyboard.press("e")
+    page.get_by_label("Text").fill("Best words.")
+    page.get_by_role("button", name="Save and approve").click()
+    opened(page, "Second words.")
+    expect(page.locator("[data-opens] a:focus")).to_contain_text("Second words.")
+
+
+def test_proposal_opened_from_the_list_is_in_view_on_a_phone(desk: Visitor, acme: Account) -> None:
+    propose(acme, *(f"Fact number {n} about warehouses." for n in range(12)))
+    page = desk.page
+    page.set_viewport_size(PHONE)
+    desk.go("/review/")
+    page.locator(".queue-list a").nth(10).click()
+    opened(page, "Fact number 10 about warehouses.")
+    expect(page.locator(".proposal-text")).to_be_in_viewport()
