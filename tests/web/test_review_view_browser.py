@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kmapp.accounts.models import Account, User
+from tests import makers
 from tests.web.browser import Visitor
 from tests.web.proposals import propose
 
@@ -48,3 +49,15 @@ def test_proposal_opened_from_the_list_is_in_view_on_a_phone(desk: Visitor, acme
     page.locator(".queue-list a").nth(10).click()
     opened(page, "Fact number 10 about warehouses.")
     expect(page.locator(".proposal-text")).to_be_in_viewport()
+
+
+def test_export_menu_fits_a_phone(desk: Visitor, acme: Account) -> None:
+    makers.agent(acme).write("The tea room opens at nine.")
+    page = desk.page
+    page.set_viewport_size(PHONE)
+    desk.go("/memory/")
+    page.locator(".list-bar summary", has_text="Export").click()
+    panel = page.locator(".list-bar .menu[open] .menu-panel").bounding_box()
+    assert panel
+    assert panel["x"] >= 0
+    assert panel["x"] + panel["width"] <= PHONE["width"]
