@@ -27,9 +27,13 @@ class Severity(models.TextChoices):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a notification is about, as it is now. Without a count, the stored one applies."""
+    """What a notification is about, as it is now. Without a count, the stored one applies.
+
+    The excerpt is for pages only: e-mails and webhooks contain no text of memories.
+    """
 
     title: str = ""
+    excerpt: str = ""
     count: int | None = None
 
 

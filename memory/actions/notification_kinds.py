@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.db.models.functions import Left
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -10,6 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.permissions import Permission
 from kmapp.notifications.kinds import EventKind, Severity, Subject, register_kind
 from memory.models import Finding, MemoryEntry
+
+EXCERPT_LENGTH = 120  # characters
 
 
 def load_waiting(account_id: UUID, _subjects: Sequence[str]) -> dict[str, Subject]:
@@ -24,7 +27,11 @@ def load_contradictions(account_id: UUID, ids: Sequence[str]) -> dict[str, Subje
     )
     rows = MemoryEntry.objects.of(account_id).awaiting_review()
     rows = rows.filter(pk__in=contradicting.values("entry_id"))
-    return {str(pk): Subject(title=title, count=1) for pk, title in rows.values_list("pk", "title")}
+    rows = rows.annotate(start=Left("content", EXCERPT_LENGTH))
+    return {
+        str(pk): Subject(title=title, excerpt=start, count=1)
+        for pk, title, start in rows.values_list("pk", "title", "start")
+    }
 
 
 def format_waiting(_subject: str, count: int) -> str:

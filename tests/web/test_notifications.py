@@ -14,7 +14,8 @@ from kmapp.notifications.kernel_kinds import JOB_FAILED, LEDGER_BROKEN, ROWS
 from kmapp.notifications.kinds import list_kinds
 from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
 from kmapp.notifications.recipients import list_recipients
-from memory.actions.notification_kinds import PROPOSALS_WAITING
+from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
+from memory.models import Finding
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX, page
@@ -122,3 +123,19 @@ def test_person_chooses_pages_and_emails(acme: Account, admin: Client, ada: User
     assert (row.digest, row.hour, row.email) == ("weekly", 17, {"job.failed": "never"})
     assert unread(admin) == "1", "only failed jobs are shown on pages"
     assert page(admin.post(path, {**form, "hour": "24"}), 422)
+
+
+def test_page_names_a_contradicting_proposal_without_a_title(acme: Account, admin: Client) -> None:
+    first, second = propose(acme, "The tea room opens at nine.", "The tea room opens at ten.")
+    with acting(acme):
+        Finding.objects.create(
+            account_id=acme.pk,
+            entry=second,
+            other=first,
+            kind=Finding.Kind.CONTRADICTION,
+            score=0.9,
+        )
+        notify(acme.pk, CONTRADICTION, str(second.pk))
+        [subject] = CONTRADICTION.load(acme.pk, [str(second.pk)]).values()
+    assert "The tea room opens at ten." in page(admin.get(f"{LIST}?kind=contradiction.found"))
+    assert subject.title == "", "e-mails and webhooks have the title only"

@@ -78,7 +78,7 @@ def _describe(row: Notification, subject: Subject | None) -> dict[str, Any]:
         "row": row,
         "kind": line.kind,
         "text": line.text,
-        "title": line.title,
+        "title": line.title or (subject.excerpt if subject else ""),
         "is_open": subject is not None,
         "is_repeated": format_relative(row.first_at) != format_relative(row.last_at),
         "is_unread": row.is_unread and subject is not None,
