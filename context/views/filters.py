@@ -17,7 +17,7 @@ _MONEY = forms.NumberInput(attrs={"class": "form-control", "min": 0, "step": "an
 
 
 class ArchiveFilter(Filters):
-    conversation_id = text(_("Conversation"))
+    conversation_id = text(_("Session"))
     thread_id = text(_("Thread"))
     tool_name = text(_("Tool"))
 
@@ -26,7 +26,7 @@ class CallFilter(Filters):
     first_fields = frozenset({"agent_id", "model", "since"})
 
     agent_id = text(_("Agent"))
-    conversation_id = text(_("Conversation"))
+    conversation_id = text(_("Session"))
     model = text(_("Model"))
     variant = choice(_("Variant"), [(name, name) for name in VARIANTS])
     action = choice(_("Decision"), list(report_labels.ACTIONS.items()), method="filter_action")

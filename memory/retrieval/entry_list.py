@@ -40,7 +40,7 @@ COLUMNS = {
     "observed": _("Observed"),
     "visibility": _("Visible to"),
     "agent": _("Agent"),
-    "run": _("Run"),
+    "run": _("Session"),
     "tier": _("Tier"),
     "importance": _("Importance"),
     "confidence": _("Confidence"),

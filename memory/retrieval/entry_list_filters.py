@@ -27,7 +27,7 @@ class EntryFilter(Filters):
     visibility = choice(_("Visible to"), MemoryEntry.Visibility.choices)
     user_id = text(_("User"))
     agent_id = text(_("Agent"))
-    run_id = text(_("Run"))
+    run_id = text(_("Session"))
     tag = text(_("Tag"), method="filter_by_tag")
     pinned = choice(_("Pinned"), [("true", _("pinned"))], method="filter_pinned")
     embedding = choice(_("Embedding"), State.choices, method="filter_by_embedding")

@@ -234,7 +234,7 @@ def list_exclusion_reasons(
     entry = hit.entry
     result: list[str | Promise] = []
     if not is_visible:
-        result.append(_("not visible to this user, agent or run"))
+        result.append(_("not visible to this user, agent or session"))
     if entry.status in _EXCLUSION_REASONS:
         result.append(_EXCLUSION_REASONS[entry.status])
     if entry.expires_at and entry.expires_at <= now:

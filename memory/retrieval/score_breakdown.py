@@ -15,7 +15,7 @@ PART_LABELS: Mapping[str, str | Promise] = {
     "dense": _("meaning"),
     "context": _("meaning in context"),
     "near": _("neighbours"),
-    "run": _("same run"),
+    "run": _("same session"),
     "opening": _("opening"),
     "statement": _("statement"),
     "dated": _("states a time"),

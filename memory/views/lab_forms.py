@@ -37,7 +37,7 @@ class SettingForm(Styled):
     door = forms.ChoiceField(label=_("Endpoint"), choices=Endpoint.choices, required=False)
     user_id = _id_field(_("User"))
     agent_id = _id_field(_("Agent"))
-    run_id = _id_field(_("Run"))
+    run_id = _id_field(_("Session"))
     app_id = _id_field(_("App"))
     limit = forms.IntegerField(label=_("Limit"), min_value=1, max_value=MAX_RESULTS, required=False)
     min_score = forms.FloatField(

@@ -41,7 +41,7 @@ class DecisionFilter(DateFilters):
     first_fields = frozenset({"selected_tool", "run_id", "kind"})
 
     selected_tool = text(_("Tool"))
-    run_id = text(_("Run"))
+    run_id = text(_("Session"))
     agent_id = text(_("Agent"))
     user_id = text(_("User"))
     rule = django_filters.UUIDFilter(
@@ -89,7 +89,7 @@ class DecisionFilter(DateFilters):
 
 class FeedbackFilter(DateFilters):
     outcome = choice(_("Outcome"), RuleFeedback.Outcome.choices)
-    run_id = text(_("Run"))
+    run_id = text(_("Session"))
     rule = django_filters.UUIDFilter(
         label=_("Rule"), method="filter_rule", widget=forms.HiddenInput
     )

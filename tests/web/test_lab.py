@@ -109,7 +109,7 @@ def test_lab_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None
     assert result == [(each.entry.pk, each.score) for each in search_memories(acme.pk, query).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
     assert missed.keys() == {tea[name].pk for name in tea} - {pk for pk, _score in result}
-    assert missed[tea["lins"].pk] == ["not visible to this user, agent or run"]
+    assert missed[tea["lins"].pk] == ["not visible to this user, agent or session"]
     assert missed[tea["gone"].pk] == ["forgotten"]
     assert missed[tea["late"].pk] == ["expired"]
     assert trial.tokens == sum(one.tokens for one in trial.hits) > 0
@@ -156,7 +156,7 @@ def test_page_shows_results_their_scores_and_the_endpoint(
     text = html(reviewer.get("/lab/", query))
     assert len(sums(text)) == len(tea)
     assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
-    words = ("Near misses", "not visible to this user, agent or run", "tokens")
+    words = ("Near misses", "not visible to this user, agent or session", "tokens")
     assert missing(text, "3 memories returned", *words) == []
     assert "Rival" not in text
     then = timezone.localtime() - DAY
