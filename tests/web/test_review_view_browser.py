@@ -51,6 +51,21 @@ def test_proposal_opened_from_the_list_is_in_view_on_a_phone(desk: Visitor, acme
     expect(page.locator(".proposal-text")).to_be_in_viewport()
 
 
+def test_long_similar_memory_does_not_push_the_evidence_away(desk: Visitor, acme: Account) -> None:
+    words = " ".join(f"The shelf {n} holds green tea." for n in range(60))
+    propose(acme, words, f"{words} The last shelf holds none.")
+    makers.settle()
+    page = desk.page
+    desk.go("/review/")
+    diff = page.locator(".other .is-long").first
+    expect(diff).to_be_visible()
+    box = diff.bounding_box()
+    assert box
+    assert box["height"] <= 320
+    expect(diff).to_have_attribute("tabindex", "0")
+    assert desk.find_accessibility_violations() == []
+
+
 def test_export_menu_fits_a_phone(desk: Visitor, acme: Account) -> None:
     makers.agent(acme).write("The tea room opens at nine.")
     page = desk.page
