@@ -29,7 +29,7 @@ from memory.actions import bulk_review
 from memory.actions.bulk_progress import get_progress
 from memory.actions.bulk_review import PART_SIZE, EntryVersion
 from memory.actions.review import FORGETTABLE
-from memory.models import BulkRun
+from memory.models import BulkRun, EntryQuerySet, Need
 from memory.retrieval.entry_list import Listing
 from memory.review.queue import list_proposals
 from memory.views import review_queue
@@ -65,9 +65,12 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
     group = _select_group(request)
+    selected = review_queue.parse_selected(request)
     context = {
-        "marked": sorted(review_queue.parse_selected(request)),
+        "marked": sorted(selected),
+        "marked_flagged": _list_flagged(request).filter(pk__in=_parse_marks(selected)).count(),
         "all": len(group),
+        "all_flagged": _list_flagged(request).count(),
         "expected": _compute_digest(group),
         "need": review_queue.parse_need(request),
         "drifted": drifted,
@@ -84,6 +87,13 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
     return answer
 
 
+def _list_flagged(request: WebRequest) -> EntryQuerySet:
+    """Return the flagged proposals of the group."""
+    need = review_queue.parse_need(request)
+    rows = list_proposals(request.account_id, Need.FLAGGED)
+    return rows if need in ("", Need.FLAGGED) else rows.none()
+
+
 def _select_group(request: WebRequest) -> list[EntryVersion]:
     """Return the proposals of the group, and at most one more than a run may have."""
     rows = list_proposals(request.account_id, review_queue.parse_need(request))
@@ -98,14 +108,18 @@ def _compute_digest(chosen: Iterable[EntryVersion]) -> str:
 
 def _parse_selection(request: WebRequest) -> list[EntryVersion]:
     """Parse the selected rows, each in the form id:version."""
+    return list(_parse_marks(request.POST.getlist("pick")).items())
+
+
+def _parse_marks(marks: Iterable[str]) -> dict[UUID, int]:
     chosen = {}
-    for each in request.POST.getlist("pick"):
+    for each in marks:
         pk, _colon, version = each.partition(":")
         try:
             chosen[UUID(pk)] = parse_row_number(version) or 0
         except ValueError as error:
             raise Invalid(_("A selected item is not on this page. Reload the page.")) from error
-    return list(chosen.items())
+    return chosen
 
 
 @page_view("GET")
