@@ -124,7 +124,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     except Conflict as error:
         if error.code == WITHHELD:
             raise
-        text = _("Not undone: someone changed this memory in the meantime.")
+        text = _("Not undone: this memory has changed since then.")
         raise Conflict(text, code=error.code, details=error.details) from error
     notify_success(request, _("Undone. The previous version is restored."))
     return AfterCommit(lambda: _render_undone(request, get_entry_or_404(request, pk)))

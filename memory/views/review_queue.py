@@ -45,7 +45,7 @@ LISTED_FIELDS = ("content", "kind", "user_id", "flags", "pinned", "version", "cr
 TEMPLATE = "memory/review/index.html"
 # A command for an empty queue.
 EXAMPLE_COMMAND = (
-    "curl -s %s -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' "
+    "curl -s %s -H 'Authorization: Bearer YOUR_KEY' -H 'Content-Type: application/json' "
     """-d '{"kind": "preference", "text": "Our reports go out on Friday."}'"""
 )
 
