@@ -27,11 +27,8 @@ def load_contradictions(account_id: UUID, ids: Sequence[str]) -> dict[str, Subje
     )
     rows = MemoryEntry.objects.of(account_id).awaiting_review()
     rows = rows.filter(pk__in=contradicting.values("entry_id"))
-    rows = rows.annotate(start=Left("content", EXCERPT_LENGTH))
-    return {
-        str(pk): Subject(title=title, excerpt=start, count=1)
-        for pk, title, start in rows.values_list("pk", "title", "start")
-    }
+    parts = rows.values_list("pk", "title", Left("content", EXCERPT_LENGTH))
+    return {str(pk): Subject(title=title, excerpt=start, count=1) for pk, title, start in parts}
 
 
 def format_waiting(_subject: str, count: int) -> str:

@@ -1,7 +1,7 @@
 """What a reviewer sees and where the focus is after the queue or its evidence has changed."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from kmapp.accounts.models import Account, User
 from tests import makers
@@ -10,7 +10,7 @@ from tests.web.proposals import propose
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
 
-PHONE = {"width": 390, "height": 800}
+PHONE = ViewportSize(width=390, height=800)
 
 
 @pytest.fixture
