@@ -15,6 +15,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
+from kmapp.web.badge_counts import load_counts
 from kmapp.web.http import (
     MAX_REASON_LENGTH,
     WebRequest,
@@ -131,6 +132,7 @@ def run_progress(request: WebRequest, pk: UUID) -> HttpResponse:
         "progress": get_progress(row),
         "may_undo": _needed_to_undo(row) in request.permissions,
         "names": list_actor_names(filter(None, [row.actor, row.undone_by])),
+        "waiting": load_counts(request)["memory:review"],
     }
     return render_polled(request, "memory/review/run.html", context, part="progress")
 

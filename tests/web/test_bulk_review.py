@@ -16,6 +16,7 @@ from memory.actions import bulk_review, review
 from memory.actions.write_entries import propose_update
 from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entry_input import NewEntry
+from memory.views import bulk_review as pages  # before a test changes the size that it imports
 from tests import makers
 from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
@@ -219,8 +220,8 @@ def start_run_of_two_parts(
     reviewer: Client, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> str:
     """Approve three proposals in two jobs; return the URL of the page with the progress."""
-    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
-        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
+    for module in (bulk_review, pages):
+        monkeypatch.setattr(module, "PART_SIZE", 2)
     propose(account, "First words.", "Second words.", "Third words.")
     form = {"which": "all", "deed": "approve"}
     form |= group_fields(html(reviewer.get(BULK, headers=HTMX)))
@@ -238,6 +239,9 @@ def test_workers_decide_many(
     assert reviewer.post(f"{place}undo/").status_code == 409
     makers.settle()
     assert "3 of 3 processed" in html(reviewer.get(place))
+    badge = """hx-swap-oob="innerHTML:[data-count='memory:review']">"""
+    assert f"{badge}3<" in html(quiet)
+    assert f"{badge}<" in html(reviewer.get(place, headers=HTMX))
     with acting(acme):
         assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [2, 1]
     assert set(statuses(acme)) == {"active"}

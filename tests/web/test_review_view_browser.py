@@ -4,6 +4,8 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from kmapp.accounts.models import Account, User
+from memory.actions import bulk_review as actions
+from memory.views import bulk_review as pages
 from tests import makers
 from tests.web.browser import Visitor
 from tests.web.proposals import propose
@@ -76,3 +78,19 @@ def test_export_menu_fits_a_phone(desk: Visitor, acme: Account) -> None:
     assert panel
     assert panel["x"] >= 0
     assert panel["x"] + panel["width"] <= PHONE["width"]
+
+
+def test_badge_follows_a_bulk_action(
+    desk: Visitor, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (actions, pages):
+        monkeypatch.setattr(module, "PART_SIZE", 2)
+    propose(acme, "First words.", "Second words.", "Third words.")
+    page = desk.page
+    desk.go("/review/bulk/")
+    page.get_by_role("button", name="Reject 3 proposals").click()
+    badge = page.locator("[data-count='memory:review']").first
+    expect(badge).to_have_text("3")
+    makers.settle()
+    expect(page.get_by_text("3 of 3 processed")).to_be_visible()
+    expect(badge).to_have_text("")
