@@ -65,13 +65,16 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
-    group = _select_group(request)
+    group, flagged = _select_group(request), _list_flagged(request)
     selected = review_queue.parse_selected(request)
+    marked_flagged = flagged.filter(pk__in=_parse_marks(selected))
     context = {
         "marked": sorted(selected),
-        "marked_flagged": _list_flagged(request).filter(pk__in=_parse_marks(selected)).count(),
+        "marked_flagged": marked_flagged.count(),
+        "marked_suspicious": marked_flagged.exclude(flags=[]).count(),
         "all": len(group),
-        "all_flagged": _list_flagged(request).count(),
+        "all_flagged": flagged.count(),
+        "all_suspicious": flagged.exclude(flags=[]).count(),
         "expected": _compute_digest(group),
         "need": review_queue.parse_need(request),
         "drifted": drifted,

@@ -2,8 +2,12 @@
 
 import pytest
 from django.test import Client
+from django.utils.timezone import now
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from memory.models import Need
+from memory.models.review import Triage
 from tests import makers
 from tests.web.pages import HTMX, html
 from tests.web.proposals import propose
@@ -35,3 +39,22 @@ def test_flagged_proposals_are_counted_in_each_choice(reviewer: Client, acme: Ac
     assert "2 of them are flagged." in text
     text = html(reviewer.get(BULK, {"need": "new"}, headers=HTMX))
     assert "flagged" not in text
+
+
+def test_suspicious_texts_are_named_apart_from_other_flagged_proposals(
+    reviewer: Client, acme: Account
+) -> None:
+    first, _, third = propose(acme, "First words.", INJECTION, "Third words.")
+    with acting(acme):
+        for entry in (first, third):  # as for many similar texts of one writer
+            Triage.objects.create(
+                account=acme, entry=entry, need=Need.FLAGGED, version=1, by_meaning=True,
+                checked_at=now(),
+            )  # fmt: skip
+    text = html(reviewer.get(BULK, {"pick": [f"{first.pk}:{first.version}"]}, headers=HTMX))
+    marked, _, every = text.partition('value="all"')
+    assert "1 of them is flagged." in marked
+    assert "suspicious" not in marked
+    assert "3 of them are flagged." in every
+    assert "1 has suspicious text, such as instructions to a model." in every
+    assert html(reviewer.get("/review/")).count("Suspicious text") == 1
